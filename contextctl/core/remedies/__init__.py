@@ -1,0 +1,1 @@
+"""The ladder of remedies, one file each, one signature."""

@@ -1,0 +1,1 @@
+"""Shaping of tool results, one file a kind of content."""

@@ -1,0 +1,1 @@
+"""Effects: one file per outside thing; translate, never decide."""

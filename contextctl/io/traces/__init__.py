@@ -1,0 +1,1 @@
+"""Importers of recorded traces, one file a format."""

@@ -1,0 +1,1 @@
+"""Values: frozen dataclasses without behaviour beyond their own data."""

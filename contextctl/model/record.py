@@ -1,0 +1,264 @@
+"""The record: the append-only facts of one task.
+
+Whatever a window depends on is an event here. Decisions (what was shaped, what was trimmed) are
+not: they are derived again by folding the events, so the same record gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import ClassVar, TypeAlias
+
+from contextctl.model.message import (
+    Json,
+    JsonObject,
+    Message,
+    ToolSpec,
+    message_from_openai,
+    tool_from_openai,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The first fact of a record. ``key`` (hex) makes this session's workspace refs unguessable."""
+
+    kind: ClassVar[str] = "opened"
+    task: str
+    session: str
+    key: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentRead:
+    """A reading of the environment: ``date``, ``timezone``, ``platform``, ``workspace`` …"""
+
+    kind: ClassVar[str] = "environment"
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGiven:
+    """What the task asks: its constraints and the values pinned from its first line on."""
+
+    kind: ClassVar[str] = "task"
+    input: str = ""
+    constraints: tuple[str, ...] = ()
+    pins: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsListed:
+    """The tools one source offers now; a later listing of the same source replaces it."""
+
+    kind: ClassVar[str] = "tools"
+    source: str
+    tools: tuple[ToolSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """A system, user or assistant message as it came. Tool results are ``ResultArrived``."""
+
+    kind: ClassVar[str] = "message"
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedAdded:
+    """Passages found for the current question, best first: ``{"id", "text", "source"}``."""
+
+    kind: ClassVar[str] = "retrieved"
+    passages: tuple[Mapping[str, Json], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """A tool call is about to run. On disk before the call, so that a crash shows it as uncertain."""
+
+    kind: ClassVar[str] = "call_started"
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultArrived:
+    """The raw result of a call, whole. ``status`` is ``ok``, ``error`` or ``unknown``.
+
+    ``media`` is the MIME type of the original where it is not text; ``content`` is then its
+    description and ``blob`` the sha256 of the bytes that the loop stored.
+    """
+
+    kind: ClassVar[str] = "result"
+    call_id: str
+    name: str
+    content: str
+    status: str = "ok"
+    media: str = ""
+    blob: str = ""
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StepTaken:
+    """A window was assembled and sent (or would have been). Digests are compared on re-assembly."""
+
+    kind: ClassVar[str] = "step"
+    step: int
+    profile: str = ""
+    digest: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """What the provider counted for a step. ``prompt_tokens`` includes cached and cache-written ones."""
+
+    kind: ClassVar[str] = "usage"
+    step: int
+    model: str
+    prompt_tokens: int
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float = 0.0
+    first_token_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinSet:
+    """A value that must stay verbatim: ``key`` is one of the profile's pins, dotted below it."""
+
+    kind: ClassVar[str] = "pin"
+    key: str
+    value: Json
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSet:
+    """A reminder slot got a new text; an empty text clears it. ``once:`` keys go after delivery."""
+
+    kind: ClassVar[str] = "slot"
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnded:
+    """A stage of the work is complete: the preferred moment for a compaction."""
+
+    kind: ClassVar[str] = "stage"
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryMade:
+    """The answer to a summary need. ``through`` is the last event it covers; ``body`` its fields."""
+
+    kind: ClassVar[str] = "summary"
+    need: str
+    through: int
+    body: Mapping[str, Json]
+    by: str = "mechanical"
+    generation: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A fact that shapes no window: a compaction the agent made, thinking, a warning, an ending."""
+
+    kind: ClassVar[str] = "note"
+    topic: str
+    body: Mapping[str, Json] = field(default_factory=dict)
+
+
+Event: TypeAlias = (
+    Opened
+    | EnvironmentRead
+    | TaskGiven
+    | ToolsListed
+    | MessageAdded
+    | RetrievedAdded
+    | CallStarted
+    | ResultArrived
+    | StepTaken
+    | UsageReported
+    | PinSet
+    | SlotSet
+    | StageEnded
+    | SummaryMade
+    | Noted
+)
+Record: TypeAlias = tuple[Event, ...]
+
+EVENTS: dict[str, type[Event]] = {
+    cls.kind: cls
+    for cls in (
+        Opened,
+        EnvironmentRead,
+        TaskGiven,
+        ToolsListed,
+        MessageAdded,
+        RetrievedAdded,
+        CallStarted,
+        ResultArrived,
+        StepTaken,
+        UsageReported,
+        PinSet,
+        SlotSet,
+        StageEnded,
+        SummaryMade,
+        Noted,
+    )
+}
+
+
+def event_id(seq: int) -> str:
+    """The name of the event at position ``seq`` (from 1) in its record: ``e07``."""
+    return f"e{seq:02d}"
+
+
+def event_to_json(event: Event) -> JsonObject:
+    """One line of ``record.jsonl``: ``{"kind": …, …fields}``."""
+    out: JsonObject = {"kind": event.kind}
+    if isinstance(event, MessageAdded):
+        out["message"] = event.message.to_openai()
+    elif isinstance(event, ToolsListed):
+        out["source"] = event.source
+        out["tools"] = [tool.to_openai() for tool in event.tools]
+    else:
+        out.update(asdict(event))
+    return out
+
+
+def event_from_json(raw: Mapping[str, Json]) -> Event:
+    """Read a line of ``record.jsonl``. Raises ``ValueError`` that names what is wrong."""
+    kind = raw.get("kind")
+    cls = EVENTS.get(str(kind))
+    if cls is None:
+        raise ValueError(f"unknown event kind {kind!r}; known: {', '.join(sorted(EVENTS))}")
+    if cls is MessageAdded:
+        message = raw.get("message")
+        if not isinstance(message, dict):
+            raise ValueError("a 'message' event needs a 'message' object")
+        return MessageAdded(message_from_openai(message))
+    if cls is ToolsListed:
+        tools, source = raw.get("tools"), str(raw.get("source", ""))
+        if not isinstance(tools, list):
+            raise ValueError("a 'tools' event needs a list 'tools'")
+        specs = (tool_from_openai(tool, source) for tool in tools if isinstance(tool, dict))
+        return ToolsListed(source, tuple(specs))
+    known = {f.name for f in fields(cls)}
+    values = {key: _frozen(value) for key, value in raw.items() if key in known}
+    try:
+        return cls(**values)  # type: ignore[arg-type]  # the field names were just checked
+    except TypeError as error:
+        raise ValueError(f"event {kind!r}: {error}") from None
+
+
+def _frozen(value: Json) -> object:
+    """Lists at the top of an event are tuples in its dataclass."""
+    return tuple(value) if isinstance(value, list) else value

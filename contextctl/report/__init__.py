@@ -1,0 +1,1 @@
+"""Renderers: value to text, JSON or HTML. They compute nothing."""

@@ -1,0 +1,1 @@
+"""Loops: one task, a batch, a replay."""
