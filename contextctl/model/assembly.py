@@ -36,6 +36,7 @@ class Assembly:
     """One step's window and everything known about it.
 
     ``messages`` and ``tools`` are OpenAI chat dicts, ready to send, and must not be changed.
+    ``stable`` counts the messages before the tail block: cache marks stand at or before the last.
     ``ledger.status`` is ``overflow`` when the window must not be sent: ``messages`` is then empty.
     """
 
@@ -45,3 +46,4 @@ class Assembly:
     actions: tuple[Action, ...] = ()
     needs: tuple[Need, ...] = ()
     offloads: tuple[Offload, ...] = ()
+    stable: int = 0

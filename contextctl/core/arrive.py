@@ -1,0 +1,143 @@
+"""Arrival: how each message of the record enters the view, once and for good.
+
+What a new result may show depends on the zone before it came. It is decided here, and nothing
+reshapes it afterwards outside a batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contextctl.core.arguments import replayable
+from contextctl.core.count import message_parts
+from contextctl.core.facts import Facts, extract_facts
+from contextctl.core.pairs import close_open_calls, stray_text
+from contextctl.core.remedies.shape import shape_arrival
+from contextctl.core.state import State
+from contextctl.core.view import Parts, Piece
+from contextctl.model.message import Message, ToolCall
+from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
+
+
+def add_message(state: State, event: MessageAdded) -> None:
+    """A system, user or assistant message."""
+    message = event.message
+    close_open_calls(state)
+    if message.role == "assistant":
+        _add_assistant(state, message)
+    elif message.role == "user":
+        _add_user(state, message)
+    else:
+        parts = _owned(state, message, "system.task")
+        _append(state, "system", message, parts)
+
+
+def add_result(state: State, event: ResultArrived) -> None:
+    """The result of a call, shaped; or a note, when it answers no open call."""
+    call = state.open_calls.pop(event.call_id, None)
+    if call is None:
+        text = stray_text(state, event.call_id, event.name, event.content)
+        message = Message(role="user", content=text)
+        _append(state, "user", message, _owned(state, message, "tool_results.stray"), raw=text)
+        return
+    name = event.name or call.name
+    shaped = shape_arrival(state, replace(event, name=name))
+    message = Message(role="tool", content=shaped.text, tool_call_id=event.call_id)
+    parts = _owned(state, message, "tool_results." + name, text_tokens=shaped.tokens)
+    raw = sum(tokens for _, tokens in parts) - shaped.tokens + shaped.raw_tokens
+    state.book_raw({"tool_results." + name: raw})
+    piece = _append(
+        state, "result", message, parts, raw=event.content, name=name, call_id=event.call_id,
+        facts=shaped.facts, book=False,
+    )  # fmt: skip
+    piece.ref = shaped.ref
+    if shaped.action is not None:
+        before = replace(shaped.action, tokens_before=raw, tokens_after=piece.tokens)
+        piece.action = before
+        state.take(before)
+
+
+def add_retrieved(state: State, event: RetrievedAdded) -> None:
+    """Passages found for the question: as many as the zone allows, each with its source."""
+    close_open_calls(state)
+    limit = state.profile.retrieval.top_k.at(state.zone)
+    lines = [
+        f"[{passage.get('id') or index}] {passage.get('source') or ''}\n{passage.get('text') or ''}"
+        for index, passage in enumerate(event.passages, start=1)
+    ]
+    shown = "\n\n".join(lines[:limit])
+    if len(lines) > limit:
+        rest = state.offload("\n\n".join(lines))
+        shown += f"\n\n[{len(lines) - limit} of {len(lines)} passages left out; all: {rest}]"
+    message = Message(role="user", content=shown)
+    _append(state, "retrieved", message, _owned(state, message, "retrieved.passages"), raw=shown)
+
+
+def _add_assistant(state: State, message: Message) -> None:
+    state.step += 1
+    if not message.tool_calls and not message.text.strip() and not isinstance(message.content, list):
+        return  # an aborted turn: providers refuse an empty message
+    if isinstance(message.content, str) and not message.content.strip():
+        message = replace(message, content=None)
+    calls = tuple(
+        ToolCall(call.id, call.name, replayable(call.arguments)) for call in message.tool_calls
+    )
+    message = replace(message, tool_calls=calls)
+    counted = message_parts(message, state.counter)
+    spoken, called = counted["overhead"] + counted["text"], counted["tool_calls"]
+    parts: Parts = (("history.text", spoken),)
+    if calls:
+        parts = (*parts, ("history.tool_calls", called))
+    raw = "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in calls)])
+    _append(state, "assistant", message, parts, raw=raw)
+    for call in calls:
+        state.open_calls[call.id] = call
+
+
+def _add_user(state: State, message: Message) -> None:
+    if state.question is not None:
+        tokens = state.question.tokens
+        state.view.relabel(state.question, (("history.user", tokens),))
+        state.book_raw({"query.text": -tokens, "history.user": tokens})
+    parts = _owned(state, message, "query.text")
+    state.question = _append(state, "user", message, parts, raw=message.text)
+
+
+def _owned(
+    state: State, message: Message, part: str, text_tokens: int | None = None
+) -> Parts:
+    """All tokens of a message as one part; ``text_tokens`` spares counting its text again."""
+    if text_tokens is None:
+        return ((part, sum(message_parts(message, state.counter).values())),)
+    bare = message_parts(replace(message, content=None), state.counter)
+    return ((part, sum(bare.values()) + text_tokens),)
+
+
+def _append(
+    state: State,
+    kind: str,
+    message: Message,
+    parts: Parts,
+    *,
+    raw: str = "",
+    name: str = "",
+    call_id: str = "",
+    facts: Facts | None = None,
+    book: bool = True,
+) -> Piece:
+    piece = Piece(
+        seq=state.seq,
+        step=state.step,
+        kind=kind,
+        message=message.to_openai(),
+        parts=parts,
+        raw=raw or message.text,
+        name=name,
+        call_id=call_id,
+        facts=facts or extract_facts(raw or message.text),
+        event=state.event,
+    )
+    if book:
+        state.book_raw(dict(parts))
+    state.view.append(piece)
+    return piece

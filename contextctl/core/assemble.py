@@ -1,0 +1,144 @@
+"""Assembly: record in, window out. One pure function that every command shares.
+
+``Fold`` is the primitive: it sees each event once. ``assemble`` folds a whole record. Both give
+the same bytes, because decisions are taken only at fixed places: when a result arrives and when a
+step is settled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from contextctl.core import readings
+from contextctl.core.arrive import add_message, add_result, add_retrieved
+from contextctl.core.batch import settle
+from contextctl.core.calibration import report_usage
+from contextctl.core.count import Counter
+from contextctl.core.ledger import report
+from contextctl.core.pins import set_pin, task_pins
+from contextctl.core.prefix import refresh_layers
+from contextctl.core.state import State
+from contextctl.core.view import message_bytes
+from contextctl.model.assembly import Assembly
+from contextctl.model.profile import Profile
+from contextctl.model.record import (
+    CallStarted,
+    EnvironmentRead,
+    Event,
+    MessageAdded,
+    Noted,
+    Opened,
+    PinSet,
+    ResultArrived,
+    RetrievedAdded,
+    SlotSet,
+    StageEnded,
+    StepTaken,
+    SummaryMade,
+    TaskGiven,
+    ToolsListed,
+    UsageReported,
+)
+
+# Events that change nothing a window shows, so they may stand between a step and its reply.
+_SILENT = (StepTaken, UsageReported, Noted, CallStarted)
+
+
+class Fold:
+    """The record folded so far, advanced one event at a time.
+
+    ``assemble`` settles the step: it may start a batch, which is a decision. A ``StepTaken`` event
+    has to follow before anything else, so that folding the record takes the same decision.
+    """
+
+    def __init__(self, profile: Profile, counter: Counter) -> None:
+        self._state = State(profile=profile, counter=counter, factor=counter.factor)
+        self._settled = False
+        refresh_layers(self._state)
+
+    def advance(self, event: Event) -> None:
+        """Take in the next event of the record.
+
+        Raises ``ValueError`` when the last step was assembled but never recorded.
+        """
+        state = self._state
+        if self._settled and not isinstance(event, _SILENT):
+            raise ValueError("a step was assembled: record its StepTaken before other events")
+        state.seq += 1
+        if isinstance(event, StepTaken):
+            self._step_taken()
+        else:
+            _HANDLERS[type(event)](state, event)
+
+    def assemble(self) -> Assembly:
+        """The window of the next step, as of the last event. Calling it twice gives the same."""
+        state = self._state
+        self._settle()
+        tail = state.tail
+        mark = hashlib.sha256(message_bytes(tail[0])).digest() if tail else b""
+        ledger = report(state, mark)
+        fits = ledger.status == "ok"
+        messages = [piece.message for piece in state.view.pieces] if fits else []
+        stable = len(messages)
+        if tail and fits:
+            messages.append(tail[0])
+        return Assembly(
+            messages=tuple(messages),
+            tools=state.tools if fits else (),
+            ledger=ledger,
+            actions=tuple(state.new_actions),
+            offloads=tuple(state.offloads),
+            stable=stable,
+        )
+
+    def _settle(self) -> None:
+        if not self._settled:
+            settle(self._state)
+            self._settled = True
+
+    def _step_taken(self) -> None:
+        """The window was sent: what comes next is measured against it."""
+        self._settle()
+        state = self._state
+        state.last_total = state.total
+        state.view.settled()
+        state.offloads = []
+        state.new_actions = []
+        state.warnings = []
+        state.layers_changed = frozenset()
+        state.tools_changed = False
+        state.broke_at = None
+        self._settled = False
+
+
+def _ignore(_state: State, _event: Event) -> None:
+    """The event is a fact that shapes no window."""
+
+
+# What each kind of event does to the state. StepTaken is the one that the fold itself answers.
+_HANDLERS: dict[type[Event], Callable[[State, Any], None]] = {
+    Opened: readings.opened,
+    EnvironmentRead: readings.environment_read,
+    ToolsListed: readings.tools_listed,
+    SlotSet: readings.slot_set,
+    TaskGiven: task_pins,
+    PinSet: set_pin,
+    MessageAdded: add_message,
+    ResultArrived: add_result,
+    RetrievedAdded: add_retrieved,
+    UsageReported: report_usage,
+    CallStarted: _ignore,
+    StageEnded: _ignore,
+    SummaryMade: _ignore,
+    Noted: _ignore,
+}
+
+
+def assemble(profile: Profile, record: Iterable[Event], counter: Counter) -> Assembly:
+    """Fold ``record`` and assemble its next step. No clock, disk, network or randomness."""
+    fold = Fold(profile, counter)
+    for event in record:
+        fold.advance(event)
+    return fold.assemble()

@@ -1,0 +1,38 @@
+"""A batch: the one moment at which older material is touched.
+
+It starts when the window reaches the reduce trigger (or would overflow), goes down the ladder of
+remedies until the target is met, and everything it decides then stays. Between two batches the
+window only grows at its tail, so a provider's prompt cache keeps its prefix (SPEC L9).
+"""
+
+from __future__ import annotations
+
+from contextctl.core.pairs import close_open_calls
+from contextctl.core.pins import accept_pins
+from contextctl.core.prefix import accept_environment, refresh_tools
+from contextctl.core.remedies import LADDER, LAST_RESORTS
+from contextctl.core.state import State
+from contextctl.core.tail import tail_message
+
+
+def settle(state: State) -> None:
+    """Make the window sendable: pairs closed, tools current, reduced if it is time to."""
+    close_open_calls(state)
+    refresh_tools(state)
+    state.tail = tail_message(state)
+    state.zone_before = state.zone
+    if not state.allowance.must_reduce(state.total, state.fixed):
+        return
+    accept_environment(state)
+    accept_pins(state)
+    state.tail = tail_message(state)
+    goal = state.allowance.tokens(state.allowance.target, state.fixed)
+    for remedy in LADDER:
+        if state.total <= goal:
+            break
+        remedy(state, goal)
+    for remedy in LAST_RESORTS:
+        if state.total <= state.allowance.usable:
+            break
+        remedy(state, state.allowance.usable)
+    refresh_tools(state)

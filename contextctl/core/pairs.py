@@ -1,0 +1,55 @@
+"""Pairing: every call is answered, directly after the message that made it.
+
+Providers refuse a window in which a tool result does not follow its call, or a call stays open.
+The record may hold such things (a crash, an abort, a late answer); the view never does.
+"""
+
+from __future__ import annotations
+
+from contextctl.core.count import message_parts
+from contextctl.core.state import State
+from contextctl.core.view import Piece
+from contextctl.model.message import Message
+
+NO_RESULT = {
+    "en": "(no result was recorded for this call: it was interrupted or not run)",
+    "zh": "（此调用没有结果记录：已中断或未执行）",
+}
+LATE_RESULT = {
+    "en": "Late result of call {call} ({tool}), which had been closed without one:",
+    "zh": "调用 {call}（{tool}）的结果迟到，先前已按无结果处理：",
+}
+ORPHAN_RESULT = {
+    "en": "Result without a call in this record (call id {call}, {tool}):",
+    "zh": "记录中找不到对应调用的结果（调用 id {call}，{tool}）：",
+}
+
+
+def close_open_calls(state: State) -> None:
+    """Answer every open call with a note, before anybody else speaks."""
+    locale = state.profile.shaping.locale
+    for call in tuple(state.open_calls.values()):
+        message = Message(role="tool", content=NO_RESULT[locale], tool_call_id=call.id)
+        parts = message_parts(message, state.counter)
+        state.view.append(
+            Piece(
+                seq=state.seq,
+                step=state.step,
+                kind="result",
+                message=message.to_openai(),
+                parts=(("tool_results." + call.name, sum(parts.values())),),
+                raw=NO_RESULT[locale],
+                name=call.name,
+                call_id=call.id,
+                event=state.event,
+            )
+        )
+        state.closed_calls[call.id] = call.name
+    state.open_calls.clear()
+
+
+def stray_text(state: State, call_id: str, name: str, text: str) -> str:
+    """A result that answers no open call, as the text of a labelled note."""
+    late = state.closed_calls.get(call_id)
+    form = (ORPHAN_RESULT if late is None else LATE_RESULT)[state.profile.shaping.locale]
+    return form.format(call=call_id or "?", tool=late or name or "?") + "\n" + text

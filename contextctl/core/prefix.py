@@ -1,0 +1,140 @@
+"""The prefix: resident layers, most stable first, and the tool array, both with stable bytes.
+
+A provider's cache reuses a request up to its first changed byte, so what changes rarely stands
+first, whatever order a profile declares. Cache is an ordering principle only: a layer or a tool
+that really changed is always sent (SPEC P3), and the ledger says what that broke.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from contextctl.core.count import TOKENS_PER_TOOL_ARRAY, json_text, tool_tokens
+from contextctl.core.state import State
+from contextctl.core.view import Piece
+from contextctl.core.workspace_tools import WORKSPACE_TOOLS
+from contextctl.model.message import ToolSpec
+from contextctl.model.profile_parts import STABILITIES, PrefixLayer
+
+_JOIN = "\n\n"
+_MESSAGE_OVERHEAD = 4
+_JOIN_TOKENS = 1
+
+
+def refresh_layers(state: State) -> None:
+    """Render the resident layers into the first message, if any of them changed.
+
+    The environment layer shows the readings accepted last (``environment_shown``): a new date
+    enters it at a batch, when the prefix is rewritten anyway, and stands at the tail until then.
+    """
+    texts = {la.id: _layer_text(la, state) for la in _ordered(state.profile.prefix)}
+    texts = {name: text for name, text in texts.items() if text.strip()}
+    known = {name: digest for name, (_, _, digest) in state.layers.items()}
+    digests = {name: _digest(text) for name, text in texts.items()}
+    if digests == known:
+        return
+    state.layers_changed = frozenset(
+        name for name, digest in digests.items() if known.get(name) != digest
+    ) | frozenset(known.keys() - digests.keys())
+    count = state.counter.text
+    state.layers = {
+        name: (text, count(text) + (_JOIN_TOKENS if index else _MESSAGE_OVERHEAD), digests[name])
+        for index, (name, text) in enumerate(texts.items())
+    }
+    _place(state, had=bool(known))
+
+
+def _place(state: State, *, had: bool) -> None:
+    view = state.view
+    fresh = []
+    if state.layers:
+        content = _JOIN.join(text for text, _, _ in state.layers.values())
+        buckets = {la.id: _bucket(la) for la in state.profile.prefix}
+        parts = tuple(
+            (f"{buckets[name]}.{name}", tokens) for name, (_, tokens, _) in state.layers.items()
+        )
+        fresh = [
+            Piece(
+                seq=0,
+                step=0,
+                kind="system",
+                message={"role": "system", "content": content},
+                parts=parts,
+                event="profile",
+            )
+        ]
+    view.replace(0, 1 if had else 0, fresh)
+
+
+def refresh_tools(state: State) -> None:
+    """Put the tool array in its fixed order: by source and name, the workspace readers last.
+
+    The readers stand in the array from the first ref on: a task that never loses a token never
+    pays for them, and appending them leaves the bytes of the array before them as they were.
+    """
+    if not state.tools_dirty:
+        return
+    state.tools_dirty = False
+    specs: dict[str, ToolSpec] = {}
+    for source in sorted(state.listed, key=lambda name: (name != "profile", name)):
+        for spec in sorted(state.listed[source], key=lambda spec: spec.name):
+            if _allowed(state, spec.name):
+                specs.setdefault(spec.name, spec)
+    for name in state.profile.workspace.tools:
+        if state.refs_shown or name == "write_workspace":
+            specs.setdefault(name, WORKSPACE_TOOLS[name])
+    tools = tuple(spec.to_openai() for spec in specs.values())
+    mark = hashlib.sha256(json_text(list(tools)).encode("utf-8", "surrogatepass")).digest()
+    if mark == state.tools_mark:
+        return
+    state.tools_changed = state.step > 0
+    state.tools, state.tools_mark = tools, mark
+    parts: dict[str, int] = {}
+    for spec in specs.values():
+        part = f"tools_schema.{spec.source}"
+        parts[part] = parts.get(part, 0) + tool_tokens(spec, state.counter)
+    if parts:
+        first = next(iter(parts))
+        parts[first] += TOKENS_PER_TOOL_ARRAY
+    state.tool_parts = parts
+
+
+def environment_news(state: State) -> list[str]:
+    """Readings that changed since the environment layer was last written, one line each."""
+    declared = [key for layer in state.profile.prefix for key in layer.environment]
+    now, shown = state.environment, state.environment_shown
+    return [
+        f"- {key} is now: {now[key]}"
+        for key in declared
+        if key in now and now[key] != shown.get(key)
+    ]
+
+
+def accept_environment(state: State) -> None:
+    """Let the newest readings into the environment layer."""
+    state.environment_shown = dict(state.environment)
+    refresh_layers(state)
+
+
+def _ordered(layers: tuple[PrefixLayer, ...]) -> list[PrefixLayer]:
+    return sorted(layers, key=lambda layer: STABILITIES.index(layer.stability))
+
+
+def _bucket(layer: PrefixLayer) -> str:
+    return "memory" if layer.index == "memory" else "system"
+
+
+def _layer_text(layer: PrefixLayer, state: State) -> str:
+    if layer.kind == "environment":
+        shown = state.environment_shown
+        return "\n".join(f"{key}: {shown[key]}" for key in layer.environment if key in shown)
+    return layer.text
+
+
+def _allowed(state: State, tool: str) -> bool:
+    rule = state.profile.tools.get(tool)
+    return rule is None or rule.permission != "deny"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,31 @@
+"""Facts about the surroundings: the session, the environment, the tools on offer, reminders."""
+
+from __future__ import annotations
+
+from contextctl.core.prefix import refresh_layers
+from contextctl.core.state import State
+from contextctl.model.record import EnvironmentRead, Opened, SlotSet, ToolsListed
+
+
+def opened(state: State, event: Opened) -> None:
+    """The session whose key makes this record's refs."""
+    state.task, state.session, state.key = event.task, event.session, event.key
+
+
+def environment_read(state: State, event: EnvironmentRead) -> None:
+    """The first reading enters its layer; later ones are told at the tail until the next batch."""
+    state.environment.update(event.values)
+    if not state.environment_shown:
+        state.environment_shown = dict(state.environment)
+        refresh_layers(state)
+
+
+def tools_listed(state: State, event: ToolsListed) -> None:
+    """What a source offers now. The array is rebuilt when the step is settled."""
+    state.listed[event.source] = event.tools
+    state.tools_dirty = True
+
+
+def slot_set(state: State, event: SlotSet) -> None:
+    """A source overwrites its own slot and no other."""
+    state.slots[event.key] = event.text

@@ -1,0 +1,72 @@
+"""Last resorts: only when the window would overflow, after everything that loses less.
+
+The newest exchange stays, but its results may become references; long user messages keep their
+first 1,000 characters and a ref. What is still too large then is an overflow, and says so.
+"""
+
+from __future__ import annotations
+
+from contextctl.core.count import message_parts
+from contextctl.core.remedies.offload import refer_largest
+from contextctl.core.state import State
+from contextctl.core.stretches import units_from
+from contextctl.core.view import Piece
+from contextctl.model.ledger import Action
+from contextctl.model.message import Message
+
+USER_HEAD_CHARS = 1_000
+CUT = {
+    "en": "\n[… {omitted:,} more characters of this message: {ref}]",
+    "zh": "\n[… 本条消息还有 {omitted:,} 个字符：{ref}]",
+}
+
+
+def shorten_user_text(state: State, goal: int) -> None:
+    """Cut long earlier user messages after their first 1,000 characters, oldest first."""
+    view = state.view
+    users = [i for i, piece in enumerate(view.pieces) if piece.kind == "user"]
+    for index in users:
+        if state.total <= goal:
+            return
+        piece = view.pieces[index]
+        if piece is not state.question and len(piece.raw) > USER_HEAD_CHARS * 1.2:
+            view.replace(index, index + 1, [_shortened(state, piece)])
+
+
+def refer_newest(state: State, goal: int) -> None:
+    """Refer any result that is left, the newest ones included, largest first."""
+    refer_largest(state, goal, [u for u in units_from(state.view.pieces, 0) if u.is_step])
+
+
+def _shortened(state: State, piece: Piece) -> Piece:
+    ref = state.offload(piece.raw)
+    omitted = len(piece.raw) - USER_HEAD_CHARS
+    text = piece.raw[:USER_HEAD_CHARS] + CUT[state.profile.shaping.locale].format(
+        omitted=omitted, ref=ref
+    )
+    message = Message(role="user", content=text)
+    tokens = sum(message_parts(message, state.counter).values())
+    action = Action(
+        kind="trim",
+        target=piece.event,
+        bucket="history",
+        tokens_before=piece.tokens,
+        tokens_after=tokens,
+        rule="/history",
+        origin=state.profile.origin("/history"),
+        ref=ref,
+    )
+    state.take(action)
+    return Piece(
+        seq=piece.seq,
+        step=piece.step,
+        kind="user",
+        message=message.to_openai(),
+        parts=((piece.parts[0][0], tokens),),
+        raw=text,
+        facts=piece.facts,
+        action=action,
+        ref=ref,
+        event=piece.event,
+        settled=piece.settled,
+    )

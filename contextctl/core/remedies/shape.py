@@ -1,0 +1,124 @@
+"""Shape: tool results show what a step needs, say what they leave out, and keep the rest by ref."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from contextctl.core.facts import Facts, extract_facts
+from contextctl.core.refs import content_hash, make_ref
+from contextctl.core.shaping import Shaped, shape_result
+from contextctl.core.state import State
+from contextctl.core.stretches import Unit, live_start, units_from
+from contextctl.core.view import Piece
+from contextctl.model.ledger import Action
+from contextctl.model.record import ResultArrived
+from contextctl.model.shaping import ShapeRule
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A result as it enters the window. ``raw_tokens`` is what it would have cost whole."""
+
+    text: str
+    tokens: int
+    raw_tokens: int
+    facts: Facts
+    ref: str = ""
+    action: Action | None = None
+
+
+def shape_arrival(state: State, event: ResultArrived) -> Arrival:
+    """Shape a new result by its rule, in the mode of the zone before it arrived."""
+    profile = state.profile
+    facts = extract_facts(event.content)
+    raw_tokens = state.counter.text(event.content)
+    if not profile.remedies.shape:
+        return Arrival(event.content, raw_tokens, raw_tokens, facts)
+    mode = profile.shaping.by_zone.at(state.zone)
+    shaped = _shape(state, event.name, event.content, mode)
+    kind = "refer" if mode == "ref" else "shape"
+    if profile.remedies.offload and shaped.tokens > profile.workspace.offload_over:
+        shaped, kind = _shape(state, event.name, event.content, "ref"), "offload"
+    for warning in shaped.warnings:
+        state.warn(f"{event.name}: {warning}")
+    if shaped.text == event.content:
+        return Arrival(event.content, shaped.tokens, raw_tokens, facts)
+    ref = "" if shaped.lossless else state.offload(event.content, shaped.media)
+    action = _action(state, kind, event.name, raw_tokens, shaped.tokens, ref)
+    return Arrival(shaped.text, shaped.tokens, raw_tokens, facts, ref, action)
+
+
+def shape_older(state: State, goal: int) -> None:
+    """Turn large results outside the protected steps into references, oldest first."""
+    profile = state.profile
+    if not profile.remedies.shape:
+        return
+    pieces = state.view.pieces
+    steps = [unit for unit in units_from(pieces, live_start(pieces)) if unit.is_step]
+    for unit in steps[: -profile.compaction.protect_steps or None]:
+        for offset, piece in enumerate(unit.pieces):
+            if state.total <= goal:
+                return
+            if piece.kind == "result" and piece.tokens > profile.compaction.pre_compact_over:
+                refer(state, unit.start + offset, piece)
+
+
+def refer(state: State, index: int, piece: Piece) -> None:
+    """Show a result that already stands in the window as a reference to its whole text."""
+    shaped = _shape(state, piece.name, piece.raw, "ref")
+    framing = sum(tokens for _, tokens in piece.parts) - state.counter.text(
+        str(piece.message["content"])
+    )
+    if shaped.tokens + framing >= piece.tokens:
+        return
+    ref = state.offload(piece.raw, shaped.media)
+    tokens = shaped.tokens + framing
+    before = piece.action.tokens_before if piece.action else piece.tokens
+    action = replace(
+        _action(state, "refer", piece.name, before, tokens, ref), target=piece.event
+    )
+    fresh = Piece(
+        seq=piece.seq,
+        step=piece.step,
+        kind=piece.kind,
+        message={**piece.message, "content": shaped.text},
+        parts=((piece.parts[0][0], tokens),),
+        raw=piece.raw,
+        name=piece.name,
+        call_id=piece.call_id,
+        facts=piece.facts,
+        action=action,
+        ref=ref,
+        event=piece.event,
+    )
+    state.view.replace(index, index + 1, [fresh])
+    state.take(action)
+
+
+
+
+def _shape(state: State, name: str, raw: str, mode: str) -> Shaped:
+    ref = make_ref(state.session, state.key, content_hash(raw))
+    rule = ShapeRule.of(state.profile, name)
+    return shape_result(
+        raw, rule, mode, state.counter, ref=ref, locale=state.profile.shaping.locale
+    )
+
+
+def _action(
+    state: State, kind: str, name: str, before: int, after: int, ref: str
+) -> Action:
+    declared = name in state.profile.tools
+    rule = f"/tools/{name}/result" if declared else "/shaping"
+    if kind == "offload":
+        rule = "/workspace/offload_over"
+    return Action(
+        kind=kind,
+        target=state.event,
+        bucket="tool_results",
+        tokens_before=before,
+        tokens_after=after,
+        rule=rule,
+        origin=state.profile.origin(rule),
+        ref=ref,
+    )

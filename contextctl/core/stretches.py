@@ -1,0 +1,96 @@
+"""Stretches: the window cut into units that may leave it whole, and the text they leave behind.
+
+A unit is one assistant message with all its results, or one message of anybody else. A cut between
+units never separates a call from its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contextctl.core.view import Piece
+
+# A reader gets at most this much from one ref, so that a ref leads to a bounded stretch.
+STRETCH_CHARS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """``pieces[start:stop]``, which enter and leave the window together."""
+
+    start: int
+    stop: int
+    kind: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(piece.tokens for piece in self.pieces)
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is an assistant step; anything else is a message from outside."""
+        return self.kind == "assistant"
+
+
+def units_from(pieces: Sequence[Piece], start: int) -> list[Unit]:
+    """The units of ``pieces[start:]`` in order."""
+    units: list[Unit] = []
+    at = start
+    while at < len(pieces):
+        stop = at + 1
+        if pieces[at].kind == "assistant":
+            while stop < len(pieces) and pieces[stop].kind == "result":
+                stop += 1
+        units.append(Unit(at, stop, pieces[at].kind, tuple(pieces[at:stop])))
+        at = stop
+    return units
+
+
+def live_start(pieces: Sequence[Piece]) -> int:
+    """The first piece a trim may take: behind the head and behind what earlier trims left.
+
+    The head runs through the first user message; when steps came before it, it is the leading
+    system messages and pins.
+    """
+    last = max((i for i, piece in enumerate(pieces) if piece.settled), default=-1)
+    if last >= 0:
+        return last + 1
+    for index, piece in enumerate(pieces):
+        if piece.kind == "result":
+            break
+        if piece.kind == "user":
+            return index + 1
+    return next((i for i, p in enumerate(pieces) if p.kind not in ("system", "pins")), len(pieces))
+
+
+def stretch_texts(units: Sequence[Unit]) -> list[tuple[str, Unit, Unit]]:
+    """The whole original text of a run of units, in parts of at most ``STRETCH_CHARS`` characters.
+
+    Returns ``(text, first unit, last unit)``; a unit too long for one part is split over several.
+    """
+    parts: list[tuple[str, Unit, Unit]] = []
+    held: list[str] = []
+    first = units[0]
+    size, previous = 0, units[0]
+    for unit in units:
+        text = "".join(_original(piece) for piece in unit.pieces)
+        if held and size + len(text) > STRETCH_CHARS:
+            parts.append(("".join(held), first, previous))
+            held, size, first = [], 0, unit
+        while len(text) > STRETCH_CHARS:
+            parts.append((text[:STRETCH_CHARS], unit, unit))
+            text = text[STRETCH_CHARS:]
+        held.append(text)
+        size += len(text)
+        previous = unit
+    if held and size:
+        parts.append(("".join(held), first, units[-1]))
+    return parts
+
+
+def _original(piece: Piece) -> str:
+    role = str(piece.message.get("role"))
+    label = f"{role} {piece.name} {piece.call_id}".rstrip()
+    return f"--- {piece.event} {label}\n{piece.raw}\n"

@@ -1,0 +1,28 @@
+"""The tail: what holds right now, as the last message, rebuilt for every step.
+
+Reminders and changed readings stand where a model looks most, after everything a cache can hold.
+They are replaced, never accumulated, and never become part of the history.
+"""
+
+from __future__ import annotations
+
+from contextctl.core.count import message_parts
+from contextctl.core.pins import pin_news
+from contextctl.core.prefix import environment_news
+from contextctl.core.state import State
+from contextctl.model.message import JsonObject, Message
+
+HEADING = {"en": "[now] State of this run, not a request:", "zh": "[当前] 运行状态，不是新请求："}
+
+
+def tail_message(state: State) -> tuple[JsonObject, int] | None:
+    """The tail block and its tokens, or None when there is nothing to say."""
+    lines = [f"- {text}" for text in state.profile.reminders.values() if text]
+    lines += [f"- {text}" for key, text in sorted(state.slots.items()) if text]
+    lines += environment_news(state)
+    lines += [f"- {line}" for line in pin_news(state)]
+    if not lines:
+        return None
+    text = "\n".join([HEADING[state.profile.shaping.locale], *lines])
+    message = Message(role="user", content=text)
+    return message.to_openai(), sum(message_parts(message, state.counter).values())
