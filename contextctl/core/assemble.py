@@ -103,6 +103,7 @@ class Fold:
         self._settle()
         state = self._state
         state.last_total = state.total
+        state.last_raw = state.fixed + sum(state.raw_parts.values())
         state.view.settled()
         state.offloads = []
         state.new_actions = []

@@ -19,7 +19,8 @@ def report_usage(state: State, event: UsageReported) -> None:
     """Move the factor, or book what the provider saw and the record does not hold."""
     if not same_model(event.model, state.profile.model.name):
         return
-    ours = scaled_total(state.last_total, state.factor)
+    counted = state.last_raw if event.traced else state.last_total
+    ours = scaled_total(counted, state.factor)
     if ours <= 0 or event.prompt_tokens <= 0:
         return
     if _SAME_TEXT[0] <= event.prompt_tokens / ours <= _SAME_TEXT[1]:

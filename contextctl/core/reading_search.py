@@ -86,7 +86,7 @@ def search_text(
 def _spans(pattern: str) -> tuple[_Spans, bool]:
     """How to find ``pattern``, and whether it is taken as plain text."""
     try:
-        import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # no types; only searches need it
+        import re2  # type: ignore[import-untyped]  # only searches need it; no types
     except ImportError:
         return _literal(pattern), True
     options = re2.Options()

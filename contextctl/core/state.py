@@ -61,6 +61,7 @@ class State:
     zone_before: str = "safe"
     broke_at: str | None = None
     last_total: int = 0
+    last_raw: int = 0
 
     @property
     def allowance(self) -> Allowance:

@@ -167,6 +167,7 @@ def _usage(turn: int, fact: UsageFact) -> UsageReported:
         cached_tokens=fact.cached_tokens,
         cache_write_tokens=fact.cache_write_tokens,
         cost_usd=fact.cost_usd,
+        traced=True,
     )
 
 

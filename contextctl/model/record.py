@@ -76,7 +76,7 @@ class RetrievedAdded:
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A tool call is about to run. On disk before the call, so that a crash shows it as uncertain."""
+    """A tool call is about to run; on disk before it does, so a crash shows it as uncertain."""
 
     kind: ClassVar[str] = "call_started"
     call_id: str
@@ -114,7 +114,11 @@ class StepTaken:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """What the provider counted for a step. ``prompt_tokens`` includes cached and cache-written ones."""
+    """What the provider counted for a step. ``prompt_tokens`` includes cached and written ones.
+
+    ``traced`` marks a usage out of a recorded trace: it measured the trace's own window, which
+    held everything, and not the one that was assembled here.
+    """
 
     kind: ClassVar[str] = "usage"
     step: int
@@ -125,6 +129,7 @@ class UsageReported:
     cache_write_tokens: int = 0
     cost_usd: float = 0.0
     first_token_s: float | None = None
+    traced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,7 @@ class StageEnded:
 
 @dataclass(frozen=True, slots=True)
 class SummaryMade:
-    """The answer to a summary need. ``through`` is the last event it covers; ``body`` its fields."""
+    """The answer to a summary need. ``through`` is the last event covered, ``body`` its fields."""
 
     kind: ClassVar[str] = "summary"
     need: str

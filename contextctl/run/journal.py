@@ -1,0 +1,76 @@
+"""The journal of one task: its facts, its ledger and its windows, written as steps are taken.
+
+What a window refers to is stored before the window is written or sent, so that a ref that anybody
+can see always leads somewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from contextctl.io.jsonl import JsonlWriter
+from contextctl.io.records import RecordWriter
+from contextctl.io.run_folder import TaskFolder
+from contextctl.model.assembly import Assembly, Offload
+from contextctl.model.ledger import LedgerReport
+from contextctl.model.message import JsonObject
+from contextctl.model.record import Event
+
+
+class Store(Protocol):
+    """Where offloaded text goes."""
+
+    def put_many(self, offloads: Iterable[Offload]) -> None:
+        """Store each text under its ref; storing one twice is harmless."""
+
+
+class Journal:
+    """Open files of one task. ``close`` gives them up for another process."""
+
+    def __init__(self, folder: TaskFolder, store: Store, *, windows: bool) -> None:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        self._store = store
+        self._record = RecordWriter(folder.record)
+        self._ledger = JsonlWriter(folder.ledger)
+        self._windows = JsonlWriter(folder.windows) if windows else None
+        self.repaired = self._record.repaired
+
+    def facts(self, events: Sequence[Event]) -> None:
+        """Append facts to the record."""
+        self._record.append(events)
+
+    def offload(self, offloads: Sequence[Offload]) -> None:
+        """Store what left the window."""
+        if offloads:
+            self._store.put_many(offloads)
+
+    def window(self, task: str, assembly: Assembly) -> None:
+        """Write the exact window of a step, when windows are kept and there is one."""
+        if self._windows is None or assembly.ledger.status != "ok":
+            return
+        line: JsonObject = {
+            "task": task,
+            "step": assembly.ledger.step,
+            "messages": list(assembly.messages),
+            "tools": list(assembly.tools),
+        }
+        self._windows.append([line])
+
+    def step(self, ledger: LedgerReport) -> None:
+        """Write the report of a step."""
+        self._ledger.append([ledger.to_json()])
+
+    def close(self) -> None:
+        """Close every file."""
+        self._record.close()
+        self._ledger.close()
+        if self._windows is not None:
+            self._windows.close()
+
+
+def fresh(folder: TaskFolder) -> None:
+    """Remove what an earlier try of this task left: it is run again from its first step."""
+    for path in (folder.record, folder.ledger, folder.windows):
+        Path(path).unlink(missing_ok=True)
