@@ -6,7 +6,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from contextctl.errors import UsageError
-from contextctl.io.traces import openai_chat, pi
+from contextctl.io.traces import (
+    aider,
+    anthropic,
+    cassettes,
+    claude_code,
+    cline,
+    exchanges,
+    inspect_log,
+    livemcpbench,
+    mini_swe_agent,
+    openai_chat,
+    openhands,
+    pi,
+    responses,
+    stabletoolbench,
+    swe_agent,
+    tau2,
+    tau_bench,
+)
 from contextctl.io.traces.source import Source, open_source
 
 if TYPE_CHECKING:
@@ -33,7 +51,22 @@ class Importer(Protocol):
 IMPORTERS: dict[str, Importer] = {
     module.NAME: module
     for module in (
+        cassettes,
+        aider,
         pi,
+        claude_code,
+        cline,
+        openhands,
+        mini_swe_agent,
+        swe_agent,
+        tau_bench,
+        tau2,
+        livemcpbench,
+        inspect_log,
+        stabletoolbench,
+        exchanges,
+        responses,
+        anthropic,
         openai_chat,
     )
 }

@@ -37,8 +37,11 @@ class Draft:
         self.turns += message.role == "assistant"
 
     def note(self, topic: str, body: Mapping[str, Json]) -> None:
-        """Keep a fact that is no message, at this place of the conversation."""
-        self.notes.append(TraceNote(len(self.messages), topic, body))
+        """Keep a fact that is no message, at this place of the conversation, once."""
+        fact = TraceNote(len(self.messages), topic, body)
+        # A reply is read twice: as it came, and as the next request repeats it.
+        if fact not in self.notes[-50:]:
+            self.notes.append(fact)
 
     def use(self, fact: UsageFact | None) -> None:
         """The provider's count for the latest assistant turn. A turn of no tokens tells nothing."""
@@ -49,10 +52,9 @@ class Draft:
             self.usages[self.turns] = fact
 
     def cut(self, length: int) -> None:
-        """Forget everything after the first ``length`` messages, but not what it cost."""
+        """Forget the messages after the first ``length``; their cost and notes stay."""
+        self.turns -= sum(message.role == "assistant" for message in self.messages[length:])
         del self.messages[length:]
-        self.turns = sum(message.role == "assistant" for message in self.messages)
-        self.notes = [note for note in self.notes if note.after <= length]
 
     def offer(self, tools: Iterable[Json]) -> None:
         """Add tool schemas (OpenAI or Anthropic form) whose names are new."""
