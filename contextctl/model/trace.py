@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from contextctl.model.message import Json, Message, ToolSpec
+from contextctl.model.message import Json, Message, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)

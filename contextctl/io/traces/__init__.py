@@ -19,6 +19,7 @@ from contextctl.io.traces import (
     openai_chat,
     openhands,
     pi,
+    recorded,
     responses,
     stabletoolbench,
     swe_agent,
@@ -51,6 +52,7 @@ class Importer(Protocol):
 IMPORTERS: dict[str, Importer] = {
     module.NAME: module
     for module in (
+        recorded,
         cassettes,
         aider,
         pi,

@@ -68,11 +68,12 @@ def system_text(raw: Json) -> str:
 
 
 def _add_assistant(draft: Draft, blocks: list[Json]) -> None:
-    reply, before, turns = _Reply(), len(draft.notes), draft.turns
+    reply, told = _Reply(), False
     for value in blocks:
         text: JsonObject = {"type": "text", "text": value}
         block = text if isinstance(value, str) else as_object(value)
         kind = as_text(block.get("type"))
+        told = True
         if kind == "text":
             reply.texts.append(as_text(block.get("text")))
             reply.cited = reply.cited or bool(block.get("citations"))
@@ -88,7 +89,8 @@ def _add_assistant(draft: Draft, blocks: list[Json]) -> None:
         else:
             draft.note("block", block)
     reply.flush(draft)
-    if draft.turns == turns and len(draft.notes) == before:
+    if not told:
+        # The agent asked and nothing came: an aborted turn is a turn.
         draft.add(Message("assistant", None))
 
 

@@ -27,16 +27,21 @@ if TYPE_CHECKING:
     from contextctl.model.trace import Trace
 
 NAME = "exchanges"
+_ITEMS = {"responses": "input", "anthropic": "messages", "openai": "messages"}
 _ANTHROPIC_KEYS = ("system", "context_management", "mcp_servers", "thinking", "stop_sequences")
 
 
 @dataclass(slots=True)
 class Conversation:
-    """One trace being joined: the native items sent so far, and where each stands in the draft."""
+    """One trace being joined.
+
+    ``keys`` are the items its last request sent; ``marks`` says for a number of items sent how many
+    messages of the draft they came to.
+    """
 
     draft: Draft
-    items: list[str] = field(default_factory=list)
-    marks: list[int] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    marks: dict[int, int] = field(default_factory=dict)
     head: str = ""
     response_id: str = ""
 
@@ -66,7 +71,7 @@ def read(source: Source) -> Iterator[Trace]:
         yield conversation.draft.trace()
 
 
-def join(  # the place in the file travels with what was read there
+def join(
     joined: list[Conversation],
     identity: str,
     request: JsonObject,
@@ -74,7 +79,7 @@ def join(  # the place in the file travels with what was read there
     source: Source,
     line: int,
     name: str = NAME,
-) -> Conversation:
+) -> None:
     """Add one exchange to the conversation it continues, or to a new one at the end of ``joined``.
 
     ``response`` is a body, ``{"sse": text}`` for a stream, or empty when there was none.
@@ -82,7 +87,7 @@ def join(  # the place in the file travels with what was read there
     if isinstance(response.get("sse"), str):
         response = join_events(as_text(response["sse"]))
     api = api_of(request, response)
-    items = _native_items(api, request)
+    items = native_items(api, request)
     keys = [json.dumps(item, sort_keys=True, ensure_ascii=False) for item in items]
     head = json.dumps([request.get("system"), request.get("instructions")], ensure_ascii=False)
     previous = as_text(request.get("previous_response_id"))
@@ -90,22 +95,43 @@ def join(  # the place in the file travels with what was read there
     if conversation is None:
         conversation = Conversation(Draft(identity, name), head=head)
         joined.append(conversation)
+    known = 0 if previous else len(conversation.keys)
+    rest: list[Json] = list(items[known:])
+    new = {**request, _ITEMS[api]: rest}
+    extend(conversation, api, known, new, response, source, line)
+    conversation.keys = keys
+
+
+def extend(
+    conversation: Conversation,
+    api: str,
+    known: int,
+    request: JsonObject,
+    response: JsonObject,
+    source: Source,
+    line: int,
+) -> None:
+    """Append a request whose first ``known`` items were sent before and are left out of it.
+
+    The reply before it is replaced by what the request says of it, unless the provider kept it
+    (``previous_response_id``).
+    """
+    draft = conversation.draft
+    if not conversation.marks:
         system = system_text(request.get("system")) or as_text(request.get("instructions"))
         if system:
-            conversation.draft.add(Message("system", system))
-    elif previous:
-        conversation.items, conversation.marks = [], []
-    else:
-        conversation.draft.cut(conversation.marks[-1])
-    draft = conversation.draft
+            draft.add(Message("system", system))
+        conversation.marks[0] = len(draft.messages)
+    elif not request.get("previous_response_id"):
+        draft.cut(conversation.marks.get(known, len(draft.messages)))
     draft.model = as_text(request.get("model")) or draft.model
     draft.offer(as_list(request.get("tools")))
-    for item in items[len(conversation.items) :]:
+    items = native_items(api, request)
+    for item in items:
         _add(draft, api, item, source, line)
-        conversation.marks.append(len(draft.messages))
-    conversation.items, conversation.response_id = keys, as_text(response.get("id"))
+    conversation.marks[known + len(items)] = len(draft.messages)
+    conversation.response_id = as_text(response.get("id"))
     _add_reply(draft, api, response, source, line)
-    return conversation
 
 
 def api_of(request: JsonObject, response: JsonObject) -> str:
@@ -133,14 +159,15 @@ def _continued(
             if conversation.response_id == previous:
                 return conversation
             continue
-        sent = conversation.items
+        sent = conversation.keys
         grown = len(keys) > len(sent) > 0
         if grown and conversation.head == head and keys[: len(sent)] == sent:
             return conversation
     return None
 
 
-def _native_items(api: str, request: JsonObject) -> list[JsonObject]:
+def native_items(api: str, request: JsonObject) -> list[JsonObject]:
+    """The history a request carries, in its provider's form."""
     if api == "responses":
         return responses.input_items(request)
     return [as_object(message) for message in as_list(request.get("messages"))]

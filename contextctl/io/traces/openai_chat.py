@@ -67,7 +67,7 @@ def add_message(draft: Draft, raw: JsonObject) -> None:
         draft.add(tool_result(_last_call_id(draft, name), name, text))
         return
     # Replies carry fields that hold nothing (refusal, audio, annotations); they are never sent.
-    kept = {key: value for key, value in raw.items() if key in _OWN or value not in (None, [], {})}
+    kept = {key: value for key, value in raw.items() if key in _OWN or not _is_hollow(value)}
     legacy = kept.pop("function_call", None)
     if isinstance(legacy, dict) and not kept.get("tool_calls"):
         call_id = f"call_{len(draft.messages)}"
@@ -82,6 +82,12 @@ def add_checked(draft: Draft, raw: JsonObject, source: Source, line: int) -> Non
         add_message(draft, raw)
     except ValueError as error:
         source.warn(line, f"skipped message {len(draft.messages) + 1}: {error}")
+
+
+def _is_hollow(value: Json) -> bool:
+    if isinstance(value, dict):
+        return all(_is_hollow(item) for item in value.values())
+    return value is None or value == []
 
 
 def _conversation(value: Json, source: Source, line: int) -> Draft | None:

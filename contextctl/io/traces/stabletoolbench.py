@@ -37,7 +37,8 @@ def read(source: Source) -> Iterator[Trace]:
         draft.offer(as_list(answer.get("function")))
         paths = as_list(answer.get("train_messages"))
         for message in as_list(paths[-1]) if paths else []:
-            add_checked(draft, as_object(message), source, line)
+            kept = {key: item for key, item in as_object(message).items() if key != "valid"}
+            add_checked(draft, kept, source, line)
         leaves = _leaves(as_object(body.get("tree")).get("tree"))
         facts = ("finish_type", "query_count", "total_tokens", "valid_data")
         draft.note("search", {"branches": leaves, **{key: answer.get(key) for key in facts}})
