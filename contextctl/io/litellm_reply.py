@@ -46,6 +46,10 @@ def reply_from_body(target: Target, body: Mapping[str, Any], *, usage_reported: 
     if not choices:
         raise ModelFault("garbled", "the answer holds no choice")
     choice = choices[0]
+    message = _message(choice.get("message") or {}, target.provider)
+    finish = str(choice.get("finish_reason") or "stop")
+    if finish == "tool_calls" and not message.tool_calls:
+        raise ModelFault("garbled", "the answer announces tool calls and holds none")
     raw_usage = body.get("usage") or {}
     usage = usage_from_provider(raw_usage, target.name) if usage_reported else None
     if usage is not None and usage.prompt_tokens == 0:
@@ -53,10 +57,10 @@ def reply_from_body(target: Target, body: Mapping[str, Any], *, usage_reported: 
     if usage is not None:
         usage = replace(usage, cost_usd=cost_usd(target.facts.prices, usage))
     return Reply(
-        message=_message(choice.get("message") or {}, target.provider),
+        message=message,
         usage=usage,
         model=target.name,
-        finish_reason=str(choice.get("finish_reason") or "stop"),
+        finish_reason=finish,
         cost_known=target.facts.prices is not None,
     )
 

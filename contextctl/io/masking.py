@@ -21,9 +21,14 @@ _SHORTEST = 6  # shorter values occur in ordinary text by chance
 
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
     """``text`` with every secret value, and whatever has the shape of an API key, as ``***``."""
+    return _SECRET_TEXT.sub(_MASK, masked_values(text, secrets))
+
+
+def masked_values(text: str, secrets: Iterable[str]) -> str:
+    """``text`` with the given values masked, whatever they look like."""
     for secret in sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True):
         text = text.replace(secret, _MASK)
-    return _SECRET_TEXT.sub(_MASK, text)
+    return text
 
 
 def known_secrets(from_profile: Mapping[str, str]) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ _MESSAGE_CHARS = 400
 @dataclass
 class ModelFault(Exception):  # noqa: N818  # not an error yet: it is tried again first
     """One try that failed. ``kind`` is ``status``, ``timeout``, ``unreachable``, ``garbled``,
-    ``overflow``, ``setup`` (nothing was sent: the profile asks for what cannot be) or ``stopped``.
+    ``overflow``, ``setup`` (nothing was sent: the profile asks for what cannot be), ``script`` (a
+    scripted model has no line left) or ``stopped``.
 
     ``status`` is the HTTP status where there was one; ``retry_after`` the seconds asked for.
     """
@@ -51,8 +52,10 @@ def fault_from(error: Exception) -> ModelFault:
     names = {type(link).__name__ for link in _chain(error)}
     message = provider_message(str(error))
     status = _status(error)
-    if "LLM Provider NOT provided" in message or names & {"UnsupportedParamsError"}:
-        return ModelFault("setup", message)
+    if "LLM Provider NOT provided" in message:
+        return ModelFault("setup", "whose model it is is not known; write provider/model")
+    if "UnsupportedParamsError" in names:
+        return ModelFault("setup", f"{message.partition(' To drop')[0]} (see 'model.params')")
     if "ContextWindowExceededError" in names or (
         status in {400, 413} and _OVERFLOW.search(message)
     ):
@@ -63,7 +66,7 @@ def fault_from(error: Exception) -> ModelFault:
     if response is None and names & _UNREACHABLE:
         return ModelFault("unreachable", _root_message(error) or message)
     if response is None and names & {"JSONDecodeError", "APIResponseValidationError"}:
-        return ModelFault("garbled", message)
+        return ModelFault("garbled", message.partition(", Received response")[0])
     if response is None and (status is None or status >= 500):
         return ModelFault("garbled", message, status)
     return ModelFault("status", message, status, _retry_after(response))
@@ -71,7 +74,8 @@ def fault_from(error: Exception) -> ModelFault:
 
 def provider_message(text: str) -> str:
     """What the provider said, on one line, without litellm's class names."""
-    line = " ".join(_PREFIXES.sub("", text.strip()).split())
+    said = text.strip().partition("\nTraceback (most recent call last)")[0]
+    line = " ".join(_PREFIXES.sub("", said).split())
     return line if len(line) <= _MESSAGE_CHARS else line[:_MESSAGE_CHARS] + "…"
 
 

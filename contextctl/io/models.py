@@ -150,12 +150,12 @@ def _sentence(profile: Profile, name: str, fault: ModelFault, tries: int) -> str
         return f"model '{name}' was not waited for: the run was stopped ({message})"
     if fault.kind == "overflow":
         return f"model '{name}' refused the window as too large: {message}; check 'model.window'"
+    if fault.kind == "script":
+        return message
     if fault.kind == "setup":
         origin = profile.origin("/model/name")
         at = f"{origin}: " if origin else ""
-        return (
-            f"{at}model '{name}' cannot be asked: {message}; write 'model.name' as provider/model"
-        )
+        return f"{at}model '{name}' cannot be asked: {message}"
     hint = _HINTS.get(fault.status or 0, "")
     return f"model '{name}' answered HTTP {fault.status}{times}: {message}{hint}"
 

@@ -58,9 +58,9 @@ class Script:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def reply(self, request: Request) -> Reply:
-        """The next line that fits this task and request. Raises ``ModelFault`` for an error line.
+        """The next line that fits this task and request.
 
-        Raises ``UsageError`` when no line is left: the script is shorter than the run.
+        Raises ``ModelFault`` for an error line, and when the script is shorter than the run.
         """
         started = time.monotonic()
         line, answer = self._next(request)
@@ -95,9 +95,10 @@ class Script:
                     used.add(place)
                 self._answers[request.task] = answer
                 return line, answer
-        raise UsageError(
+        raise ModelFault(
+            "script",
             f"the script '{self.path}' has no line left for answer {answer} of task "
-            f"'{request.task}': add one, or mark the last with \"repeat\": true"
+            f"'{request.task}': add one, or mark the last with \"repeat\": true",
         )
 
 

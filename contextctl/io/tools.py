@@ -1,0 +1,195 @@
+"""The tools a profile declares: their schemas for the model, and each call to its end.
+
+A call never raises: whatever goes wrong with the arguments, the permission or the tool becomes a
+short error result, because the model is the one who can do something about it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+
+from contextctl.errors import ToolError
+from contextctl.io.command_tools import (
+    RunningCommands,
+    default_parameters,
+    filled,
+    found_beside,
+    run_command,
+)
+from contextctl.io.http_tools import call_http, url_parameters
+from contextctl.io.masking import masked_values
+from contextctl.io.python_tools import call_function, load_function
+from contextctl.io.signature_schema import description_of, schema_of
+from contextctl.io.tool_arguments import check_schema, checked_arguments
+from contextctl.model.arguments import ArgumentsError
+from contextctl.model.message import Json, JsonObject, ToolSpec
+from contextctl.model.outcome import ToolOutcome
+from contextctl.model.profile import Profile
+from contextctl.model.tool_rules import ToolRule
+
+_SHOWN_NAMES = 20
+
+Run = Callable[[JsonObject, Mapping[str, str]], ToolOutcome]
+
+
+@dataclass(frozen=True)
+class _Tool:
+    """A tool that can be called: what the model sees, and how to run it."""
+
+    spec: ToolSpec
+    run: Run
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """The tools of one profile. Safe to use from many threads at once."""
+
+    _tools: Mapping[str, _Tool]
+    _denied: frozenset[str]
+    _unbound: frozenset[str]
+    _secrets: tuple[str, ...] = field(repr=False)
+    _running: RunningCommands = field(repr=False)
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model may call, in the profile's order. Denied tools are not shown."""
+        return tuple(tool.spec for tool in self._tools.values())
+
+    def call(self, name: str, arguments: str, call_id: str = "", task: str = "") -> ToolOutcome:
+        """Run one call. ``arguments`` is the JSON text the model wrote.
+
+        The tool runs only with arguments that fit its schema. No value that the profile took from
+        the environment occurs in the result. Never raises for what a tool or a model does.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            return _refused(self._why_not(name))
+        try:
+            given = checked_arguments(arguments, tool.spec.parameters)
+        except ArgumentsError as error:
+            return _refused(f"{error}; '{name}' was not run")
+        environment = {"CONTEXTCTL_CALL_ID": call_id, "CONTEXTCTL_TASK": task}
+        try:
+            outcome = tool.run(given, environment)
+        except ToolError as error:
+            outcome = _refused(str(error))
+        return self._without_secrets(outcome)
+
+    def close(self) -> None:
+        """End all commands that are running, with everything they started."""
+        self._running.end_all()
+
+    def _without_secrets(self, outcome: ToolOutcome) -> ToolOutcome:
+        extra = {
+            key: masked_values(value, self._secrets) if isinstance(value, str) else value
+            for key, value in outcome.extra.items()
+        }
+        return replace(outcome, content=masked_values(outcome.content, self._secrets), extra=extra)
+
+    def _why_not(self, name: str) -> str:
+        if name in self._denied:
+            return f"'{name}' is not permitted by the profile and was not run"
+        if name in self._unbound:
+            return f"'{name}' has a rule for its results in the profile, but nothing that runs it"
+        close = get_close_matches(name, self._tools, n=3)
+        if close:
+            meant = ", ".join(f"'{other}'" for other in close)
+            return f"there is no tool '{name}'; did you mean {meant}?"
+        names = ", ".join(list(self._tools)[:_SHOWN_NAMES])
+        more = (
+            ""
+            if len(self._tools) <= _SHOWN_NAMES
+            else f" and {len(self._tools) - _SHOWN_NAMES} more"
+        )
+        return f"there is no tool '{name}'; the tools are: {names or '(none)'}{more}"
+
+
+def open_tools(profile: Profile) -> Toolbox:
+    """Load and check every tool that ``profile`` says how to run. Starts nothing.
+
+    Raises ``ToolError`` that names the tool, its place in the profile and what to change.
+    """
+    running = RunningCommands()
+    tools: dict[str, _Tool] = {}
+    for name, rule in profile.tools.items():
+        if rule.kind == "none" or rule.permission == "deny":
+            continue
+        try:
+            tools[name] = _tool(profile, name, rule, running)
+        except ToolError as error:
+            origin = profile.origin(f"/tools/{name}")
+            raise ToolError(f"{origin}: {error}" if origin else str(error)) from error
+    return Toolbox(
+        _tools=tools,
+        _denied=frozenset(n for n, rule in profile.tools.items() if rule.permission == "deny"),
+        _unbound=frozenset(n for n, rule in profile.tools.items() if rule.kind == "none"),
+        _secrets=tuple(profile.secrets.values()),
+        _running=running,
+    )
+
+
+def _tool(profile: Profile, name: str, rule: ToolRule, running: RunningCommands) -> _Tool:
+    folders = _folders(profile, f"/tools/{name}/{rule.kind}")
+    description = rule.description
+    parameters: Mapping[str, Json] | None = rule.parameters
+    if rule.python is not None:
+        function = load_function(rule.python, folders, name)
+        description = description or description_of(function)
+        parameters = parameters if parameters is not None else schema_of(function, name)
+        run: Run = partial(_run_python, function, rule.timeout_s)
+    elif rule.http is not None:
+        parameters = parameters if parameters is not None else url_parameters(rule.http)
+        run = partial(_run_http, rule)
+    else:
+        command = rule.command
+        if len(command) == 1 and " " in command[0]:
+            command = tuple(shlex.split(command[0]))
+        command = found_beside(command, folders[0])
+        parameters = parameters if parameters is not None else default_parameters(command)
+        declared = parameters.get("properties")
+        known = declared if isinstance(declared, dict) else {}
+        run = partial(_run_command, command, known, rule.timeout_s, running)
+    parameters = {"type": "object", "properties": {}, **parameters}
+    check_schema(name, parameters)
+    return _Tool(ToolSpec(name, description, parameters), run)
+
+
+def _folders(profile: Profile, pointer: str) -> tuple[Path, ...]:
+    """Where a tool's files may lie: beside the file that declares it, beside the profile, here."""
+    origin = profile.origin_of(pointer)
+    files = [origin.path] if origin is not None and origin.line else []
+    files += [profile.path] if profile.path else []
+    folders = [Path(file).resolve().parent for file in files] + [Path.cwd()]
+    return tuple(dict.fromkeys(folders))
+
+
+def _run_python(
+    function: Callable[..., object], timeout_s: float, given: JsonObject, _: Mapping[str, str]
+) -> ToolOutcome:
+    return call_function(function, given, timeout_s)
+
+
+def _run_http(rule: ToolRule, given: JsonObject, _: Mapping[str, str]) -> ToolOutcome:
+    if rule.http is None:
+        raise ToolError("not an HTTP tool")
+    return call_http(rule.http, given, rule.timeout_s)
+
+
+def _run_command(
+    command: tuple[str, ...],
+    known: Mapping[str, Json],
+    timeout_s: float,
+    running: RunningCommands,
+    given: JsonObject,
+    environment: Mapping[str, str],
+) -> ToolOutcome:
+    words, stdin = filled(command, given, known)
+    return run_command(words, stdin, timeout_s, running, environment)
+
+
+def _refused(message: str) -> ToolOutcome:
+    return ToolOutcome(f"error: {message}", status="error")
