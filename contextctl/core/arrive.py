@@ -11,7 +11,7 @@ from dataclasses import replace
 from contextctl.core.arguments import replayable
 from contextctl.core.count import message_parts
 from contextctl.core.facts import Facts, extract_facts
-from contextctl.core.pairs import close_open_calls, stray_text
+from contextctl.core.pairs import add_stray, close_open_calls, place_strays
 from contextctl.core.remedies.shape import shape_arrival
 from contextctl.core.state import State
 from contextctl.core.view import Parts, Piece
@@ -36,9 +36,7 @@ def add_result(state: State, event: ResultArrived) -> None:
     """The result of a call, shaped; or a note, when it answers no open call."""
     call = state.open_calls.pop(event.call_id, None)
     if call is None:
-        text = stray_text(state, event.call_id, event.name, event.content)
-        message = Message(role="user", content=text)
-        _append(state, "user", message, _owned(state, message, "tool_results.stray"), raw=text)
+        add_stray(state, event.call_id, event.name, event.content)
         return
     name = event.name or call.name
     shaped = shape_arrival(state, replace(event, name=name))
@@ -55,6 +53,7 @@ def add_result(state: State, event: ResultArrived) -> None:
         before = replace(shaped.action, tokens_before=raw, tokens_after=piece.tokens)
         piece.action = before
         state.take(before)
+    place_strays(state)
 
 
 def add_retrieved(state: State, event: RetrievedAdded) -> None:
@@ -89,7 +88,8 @@ def _add_assistant(state: State, message: Message) -> None:
     if calls:
         parts = (*parts, ("history.tool_calls", called))
     raw = "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in calls)])
-    _append(state, "assistant", message, parts, raw=raw)
+    names = ", ".join(dict.fromkeys(call.name for call in calls))
+    _append(state, "assistant", message, parts, raw=raw, name=names)
     for call in calls:
         state.open_calls[call.id] = call
 

@@ -66,10 +66,10 @@ class Fold:
         state = self._state
         if self._settled and not isinstance(event, _SILENT):
             raise ValueError("a step was assembled: record its StepTaken before other events")
-        state.seq += 1
         if isinstance(event, StepTaken):
             self._step_taken()
-        else:
+        state.seq += 1
+        if not isinstance(event, StepTaken):
             _HANDLERS[type(event)](state, event)
 
     def assemble(self) -> Assembly:
@@ -110,7 +110,6 @@ class Fold:
         state.warnings = []
         state.layers_changed = frozenset()
         state.tools_changed = False
-        state.broke_at = None
         self._settled = False
 
 

@@ -89,7 +89,7 @@ def _prefix(state: State) -> PrefixUse:
     if state.tools_changed:
         return PrefixUse(layers, 0, "tools")
     held = state.view.held_tokens() + sum(state.tool_parts.values())
-    return PrefixUse(layers, held if state.step else 0, state.broke_at)
+    return PrefixUse(layers, held if state.step else 0, state.view.broke_at)
 
 
 def _digest(state: State, tail_mark: bytes) -> str:

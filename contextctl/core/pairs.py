@@ -7,6 +7,7 @@ The record may hold such things (a crash, an abort, a late answer); the view nev
 from __future__ import annotations
 
 from contextctl.core.count import message_parts
+from contextctl.core.facts import extract_facts
 from contextctl.core.state import State
 from contextctl.core.view import Piece
 from contextctl.model.message import Message
@@ -46,9 +47,39 @@ def close_open_calls(state: State) -> None:
         )
         state.closed_calls[call.id] = call.name
     state.open_calls.clear()
+    place_strays(state)
 
 
-def stray_text(state: State, call_id: str, name: str, text: str) -> str:
+def place_strays(state: State) -> None:
+    """Append notes of stray results, which must not stand between a call and its results."""
+    if not state.open_calls:
+        for piece in state.strays:
+            state.view.append(piece)
+        state.strays.clear()
+
+
+def add_stray(state: State, call_id: str, name: str, text: str) -> None:
+    """A result that answers no open call: a labelled note, as soon as no call is open."""
+    message = Message(role="user", content=_stray_text(state, call_id, name, text))
+    tokens = sum(message_parts(message, state.counter).values())
+    state.book_raw({"tool_results.stray": tokens})
+    state.strays.append(
+        Piece(
+            seq=state.seq,
+            step=state.step,
+            kind="note",
+            message=message.to_openai(),
+            parts=(("tool_results.stray", tokens),),
+            raw=message.text,
+            name=name,
+            facts=extract_facts(text),
+            event=state.event,
+        )
+    )
+    place_strays(state)
+
+
+def _stray_text(state: State, call_id: str, name: str, text: str) -> str:
     """A result that answers no open call, as the text of a labelled note."""
     late = state.closed_calls.get(call_id)
     form = (ORPHAN_RESULT if late is None else LATE_RESULT)[state.profile.shaping.locale]

@@ -43,7 +43,7 @@ def accept_pins(state: State) -> None:
     view = state.view
     at = next((i for i, p in enumerate(view.pieces) if p.kind == "pins"), None)
     start, stop = (_block_place(state), _block_place(state)) if at is None else (at, at + 1)
-    view.replace(start, stop, [_block(state)] if state.pins else [])
+    view.replace(start, stop, [_block(state)] if state.pins else [], "pins")
 
 
 def pin_news(state: State) -> list[str]:

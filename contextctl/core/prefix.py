@@ -63,7 +63,8 @@ def _place(state: State, *, had: bool) -> None:
                 event="profile",
             )
         ]
-    view.replace(0, 1 if had else 0, fresh)
+    first = next((n for n in state.layers if n in state.layers_changed), "")
+    view.replace(0, 1 if had else 0, fresh, f"layer:{first or min(state.layers_changed)}")
 
 
 def refresh_tools(state: State) -> None:

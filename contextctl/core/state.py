@@ -47,6 +47,7 @@ class State:
     tools_changed: bool = False
     open_calls: dict[str, ToolCall] = field(default_factory=dict)
     closed_calls: dict[str, str] = field(default_factory=dict)
+    strays: list[Piece] = field(default_factory=list)
     question: Piece | None = None
     refs_shown: bool = False
     slots: dict[str, str] = field(default_factory=dict)
@@ -59,7 +60,6 @@ class State:
     warnings: list[str] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)
     zone_before: str = "safe"
-    broke_at: str | None = None
     last_total: int = 0
     last_raw: int = 0
 

@@ -31,7 +31,8 @@ class Stretch:
 class Piece:
     """One message of the window.
 
-    ``kind`` is ``system``, ``user``, ``assistant``, ``result``, ``digest``, ``pins`` or ``retrieved``.
+    ``kind`` is ``system``, ``user``, ``assistant``, ``result``, ``note``, ``digest``,
+    ``pins`` or ``retrieved``.
     ``parts`` name the owners of its tokens (``history.tool_calls``). ``raw`` is the original text
     while the message may still leave the window; a stretch that leaves is stored from it. A
     ``settled`` piece is what a batch left behind; ``stretches`` are what a digest stands for.
@@ -85,13 +86,17 @@ def message_bytes(message: JsonObject) -> bytes:
 
 
 class View:
-    """The pieces in order. ``parts`` and ``total`` are always the sums over them."""
+    """The pieces in order. ``parts`` and ``total`` are always the sums over them.
+
+    ``changed_from`` and ``broke_at`` tell where the window stopped being the one sent last.
+    """
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
         self.parts: dict[str, int] = {}
         self.total = 0
         self.changed_from = 0
+        self.broke_at: str | None = None
         self._chain: list[bytes] = []
         self._sums: list[int] = []
 
@@ -100,15 +105,20 @@ class View:
         self._book(piece.parts, 1)
         self._link(piece)
 
-    def replace(self, start: int, stop: int, pieces: Iterable[Piece]) -> None:
-        """Put ``pieces`` in the place of ``pieces[start:stop]``; the prefix breaks at ``start``."""
+    def replace(self, start: int, stop: int, pieces: Iterable[Piece], why: str = "") -> None:
+        """Put ``pieces`` in the place of ``pieces[start:stop]``; the prefix breaks at ``start``.
+
+        ``why`` names what broke it in the ledger; by default the first message that changed.
+        """
+        if start < self.changed_from:
+            self.broke_at = why or self.pieces[start].event
+            self.changed_from = start
         for piece in self.pieces[start:stop]:
             self._book(piece.parts, -1)
         fresh = list(pieces)
         for piece in fresh:
             self._book(piece.parts, 1)
         self.pieces[start:stop] = fresh
-        self.changed_from = min(self.changed_from, start)
         del self._chain[start:], self._sums[start:]
         for piece in self.pieces[start:]:
             self._link(piece)
@@ -127,6 +137,7 @@ class View:
     def settled(self) -> None:
         """The window as it is now was sent: later changes are measured against it."""
         self.changed_from = len(self.pieces)
+        self.broke_at = None
 
     def chain(self) -> bytes:
         """A digest over all pieces in order."""
