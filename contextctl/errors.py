@@ -45,8 +45,8 @@ class UsageError(ContextctlError):
 class Problem:
     """One thing wrong at one place of a file.
 
-    ``line`` and ``column`` count from 1; ``key`` is the dotted path (``budget.zones.warn``);
-    ``severity`` is ``error`` or ``warning``.
+    ``line`` and ``column`` count from 1 and are 0 where there is none (``--set``); ``key`` is the
+    dotted path (``budget.zones.warn``); ``severity`` is ``error``, ``warning`` or ``note``.
     """
 
     path: str
@@ -60,7 +60,8 @@ class Problem:
     def __str__(self) -> str:
         hint = f" ({self.suggestion})" if self.suggestion else ""
         key = f"{self.key}: " if self.key else ""
-        return f"{self.path}:{self.line}:{self.column}: {key}{self.message}{hint}"
+        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
+        return f"{place}: {key}{self.message}{hint}"
 
 
 class ProfileError(UsageError):

@@ -99,6 +99,7 @@ __all__ = [
     "pointer_to",
     "profile_from_mapping",
     "put_at",
+    "value_at",
 ]
 
 INDEX_STABILITY = {"skills": "profile", "memory": "turn"}
@@ -282,10 +283,9 @@ def _with_stability(layer: Json) -> Json:
 
 def put_at(tree: JsonObject, pointer: str, value: Json) -> bool:
     """Set the value at a JSON pointer of ``tree`` in place; False when nothing is there."""
-    *parents, last = pointer_parts(pointer)
-    here: Json = tree
-    for part in parents:
-        here = _child(here, part)
+    parent, _, _ = pointer.rpartition("/")
+    last = pointer_parts(pointer)[-1]
+    here = value_at(tree, parent)
     if isinstance(here, dict) and last in here:
         here[last] = value
         return True
@@ -293,6 +293,14 @@ def put_at(tree: JsonObject, pointer: str, value: Json) -> bool:
         here[int(last)] = value
         return True
     return False
+
+
+def value_at(tree: Json, pointer: str) -> Json:
+    """The value at a JSON pointer of ``tree``; None when nothing is there."""
+    here = tree
+    for part in pointer_parts(pointer):
+        here = _child(here, part)
+    return here
 
 
 def _child(here: Json, part: str) -> Json:

@@ -1,0 +1,5 @@
+"""``python -m contextctl``."""
+
+from contextctl.cli.app import main
+
+main()

@@ -1,0 +1,146 @@
+"""The command line: a table of commands, loaded one at a time, and one place for errors.
+
+To add a command, write ``contextctl/cli/NAME.py`` with a function ``register(app: typer.Typer)``
+that adds it (``app.command("name")(function)``, or ``app.add_typer(group, name="name")``), and add
+one line to ``COMMANDS``. The function's parameters are Typer annotations; it prints through
+``contextctl.cli.output`` and returns its exit code (None is 0). Errors of ``contextctl.errors`` may
+simply escape: their text goes to stderr and their ``exit_code`` becomes the command's. ``--help``
+loads no command, so a command file may import what it needs at its top; only slow packages
+(litellm, jsonschema, tiktoken) belong inside the function that uses them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+from contextctl import __version__
+from contextctl.cli.output import say, show
+from contextctl.errors import ContextctlError, ProfileError
+
+BUG, INTERRUPTED = 3, 130
+
+# name -> (module:function that registers it, one line for --help), in the order of --help
+COMMANDS: dict[str, tuple[str, str]] = {
+    "validate": ("contextctl.cli.validate:register", "All problems of a profile at once."),
+    "profile": ("contextctl.cli.profile:register", "The resolved profile, and where it was set."),
+    "schema": ("contextctl.cli.schema:register", "JSON Schemas, and what a key means."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """Knows every command by name and one line; loads only the one that is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {
+            name: TyperCommand(name, help=line) for name, (_, line) in COMMANDS.items()
+        }
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Find a command as Typer does, then put the real one in the place of its line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, _loaded(name) if name in COMMANDS else command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; its number, or the kind of its error, is the exit code."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except (typer.Exit, typer.Abort, SystemExit):
+            raise
+        except ContextctlError as error:
+            code = _told(error)
+        except KeyboardInterrupt:
+            say("interrupted")
+            code = INTERRUPTED
+        except BrokenPipeError:
+            # Whoever read the output has enough. Python would complain once more at its exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        except BaseException as error:  # a native library's panic is not an Exception
+            if hasattr(error, "exit_code"):  # Typer's own: a wrong option, a missing argument
+                raise
+            code = _bug(error)
+        if isinstance(code, int) and code:
+            raise typer.Exit(code)
+        return code
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:  # Typer calls it with the option's value
+    if asked:
+        show(f"contextctl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def contextctl(
+    *,
+    version: Annotated[  # its callback has printed it already
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version and exit.",
+            is_eager=True,
+            callback=_print_version,
+        ),
+    ] = False,
+) -> None:
+    """An agent's context window as a budget: declared, measured and explained."""
+
+
+def main() -> None:
+    """The entry point of ``contextctl``."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    app(prog_name="contextctl")
+
+
+def _loaded(name: str) -> Any:
+    module, _, function = COMMANDS[name][0].partition(":")
+    holder = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    getattr(import_module(module), function)(holder)
+    return get_group(holder).commands[name]
+
+
+def _told(error: ContextctlError) -> int:
+    if isinstance(error, ProfileError):
+        for problem in error.problems:
+            say(f"{problem.severity}: {problem}")
+    else:
+        say(f"error: {error}")
+    return error.exit_code
+
+
+def _bug(error: BaseException) -> int:
+    """Keep the traceback in a file and say in one line where it is."""
+    handle, path = tempfile.mkstemp(prefix="contextctl-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as log:
+        log.write(f"contextctl {__version__}, Python {sys.version}\n")
+        log.write(f"arguments: {len(sys.argv) - 1}, first {sys.argv[1:2]}\n\n")
+        log.writelines(traceback.format_exception(error))
+    text = (str(error).splitlines() or [""])[0][:200]
+    say(f"a bug in contextctl: {type(error).__name__}: {text} (traceback in {path})")
+    return BUG
+
+
+if __name__ == "__main__":
+    main()

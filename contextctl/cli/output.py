@@ -1,0 +1,34 @@
+"""Where text goes: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextctl.model.message import Json
+
+
+class Format(StrEnum):
+    """How a command prints its result."""
+
+    text = "text"
+    json = "json"
+
+
+def show(text: str) -> None:
+    """Print a result: one or more whole lines on stdout."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def show_json(value: Json) -> None:
+    """Print a result as JSON on stdout, and nothing else."""
+    show(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def say(text: str) -> None:
+    """Tell a person something on stderr."""
+    sys.stdout.flush()
+    sys.stderr.write(text if text.endswith("\n") else text + "\n")

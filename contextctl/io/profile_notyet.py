@@ -1,0 +1,52 @@
+"""Keys that are part of the format and not acted on yet, in one place.
+
+``validate`` notes them and ``run`` says so before it starts, so that no declared key is ignored in
+silence. A key that starts to work is deleted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from contextctl.io.profile_rules import Found
+from contextctl.model.message import Json
+from contextctl.model.profile import Profile, value_at
+
+# JSON pointer (``*`` stands for one or more steps) -> what happens instead.
+NOT_YET: dict[str, str] = {
+    "/model/fallbacks": "the first model is the only one tried",
+    "/tools/*/http": "this tool cannot be called",
+    "/mcp": "no MCP server is started",
+    "/defer": "no tool schema is deferred",
+    "/disclosure": "no skill and no knowledge is loaded",
+    "/prefix/*/index": "this layer stays empty",
+    "/history/recall": "older turns are not searched",
+    "/compaction/when": "nothing is compacted",
+    "/compaction/summarizer": "nothing is compacted",
+    "/compaction/pause": "nothing is compacted",
+    "/compaction/max_generation": "nothing is compacted",
+    "/stores": "there are no audit rows and no long-term memory yet",
+    "/memory": "there is no long-term memory yet",
+    "/plan": "no plan is kept",
+    "/subagents": "no subagent is offered",
+    "/limits/max_depth": "no subagent is offered",
+    "/limits/requests_per_minute": "requests are not held back",
+    "/limits/done_when": "a task ends with an answer",
+    "/remedies/disclose": "this remedy does nothing",
+    "/remedies/isolate": "this remedy does nothing",
+    "/remedies/compact": "this remedy does nothing",
+}
+
+
+def not_yet(profile: Profile) -> Iterator[Found]:
+    """A note for each declared key that is not acted on yet, unless it switches something off."""
+    values = profile.to_json()
+    for pattern, instead in NOT_YET.items():
+        for pointer in profile.origins:
+            if fnmatchcase(pointer, pattern) and not _is_off(value_at(values, pointer)):
+                yield Found(pointer, f"not acted on yet: {instead}", severity="note")
+
+
+def _is_off(value: Json) -> bool:
+    return not value or (isinstance(value, dict) and value.get("enabled") is False)

@@ -1,0 +1,56 @@
+"""A profile back from its saved form, as it stands in ``run.json``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import cast
+
+from contextctl.errors import ProfileError
+from contextctl.io.profile_report import Places
+from contextctl.io.profile_variables import Variables
+from contextctl.io.shipped import schema
+from contextctl.io.yaml_nodes import Entry, Listing, Node, Place, Scalar, Table
+from contextctl.model.message import Json, JsonObject
+from contextctl.model.profile import Profile, profile_from_mapping
+
+_SAVED = Place("run.json")
+
+
+def restore_profile(saved: JsonObject, env: Mapping[str, str] | None = None) -> Profile:
+    """The profile whose ``to_json()`` is ``saved``; its digest is the same.
+
+    ``${VAR}`` is filled in again from ``env`` (the process's environment by default). The texts of
+    layers are those that were saved, not what their files hold now. Raises ``ProfileError`` for a
+    variable that is not set, ``ValueError`` for a mapping that is no profile.
+    """
+    variables = Variables(os.environ if env is None else env, schema("profile"))
+    tree = variables.filled(_node(saved))
+    if variables.problems:
+        raise ProfileError(tuple(variables.problems))
+    mapping = cast("JsonObject", Places().add(tree))
+    raw = dict(variables.raw)
+    for index, (layer, written) in enumerate(_layers(mapping, saved)):
+        if written.get("file"):  # the text is a file's content: nothing in it is a variable
+            layer["text"] = written.get("text")
+            raw.pop(f"/prefix/{index}/text", None)
+    return profile_from_mapping(mapping, raw_texts=raw, secrets=variables.secrets)
+
+
+def _layers(mapping: JsonObject, saved: JsonObject) -> list[tuple[JsonObject, JsonObject]]:
+    filled, written = mapping.get("prefix"), saved.get("prefix")
+    if not isinstance(filled, list) or not isinstance(written, list):
+        return []
+    return [
+        (layer, original)
+        for layer, original in zip(filled, written, strict=True)
+        if isinstance(layer, dict) and isinstance(original, dict)
+    ]
+
+
+def _node(value: Json) -> Node:
+    if isinstance(value, dict):
+        return Table({key: Entry(_SAVED, _node(item)) for key, item in value.items()}, _SAVED)
+    if isinstance(value, list):
+        return Listing(tuple(_node(item) for item in value), _SAVED)
+    return Scalar(value, _SAVED, str(value), plain=isinstance(value, str))

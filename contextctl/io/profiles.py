@@ -1,0 +1,189 @@
+"""Profiles read from disk: found, merged, filled in, validated, with every problem at once.
+
+The order of layers, weakest first: the defaults in ``model.profile_parts``, what ``extends`` names,
+the file itself, ``--set``. Then ``${VAR}`` is filled in, the JSON Schema is applied, paths are made
+absolute, and the rules look at what is left.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contextctl.errors import Problem, ProfileError
+from contextctl.io import profile_rules, profile_tool_rules
+from contextctl.io.model_windows import unknown_windows
+from contextctl.io.profile_chain import Chain, without_nulls
+from contextctl.io.profile_names import find_profile
+from contextctl.io.profile_notyet import not_yet
+from contextctl.io.profile_paths import NamedPaths
+from contextctl.io.profile_report import Places, Way, ordered, pruned
+from contextctl.io.profile_rules import Rule
+from contextctl.io.profile_schema import violations
+from contextctl.io.profile_sets import with_sets
+from contextctl.io.profile_variables import Variables
+from contextctl.io.schema_lookup import meant, schema_at
+from contextctl.io.shipped import schema
+from contextctl.io.yaml_nodes import Listing, Node, Place, Table, plain
+from contextctl.model.profile import Profile, pointer_parts, profile_from_mapping
+
+RULES: tuple[Rule, ...] = (
+    profile_rules.layers,
+    profile_rules.thresholds,
+    profile_rules.zone_values,
+    profile_rules.sizes,
+    profile_rules.caps,
+    profile_rules.endings,
+    profile_rules.secrets,
+    unknown_windows,
+    profile_tool_rules.paths,
+    profile_tool_rules.pins,
+    profile_tool_rules.programs,
+    profile_tool_rules.lists,
+    not_yet,
+)
+
+
+def load_profile(
+    name: str | os.PathLike[str],
+    sets: Iterable[str] = (),
+    env: Mapping[str, str] | None = None,
+) -> Profile:
+    """The profile of a path or bare name (``prod``), with ``sets`` (``KEY=VALUE``) put over it.
+
+    ``env`` is where ``${VAR}`` is looked up, the process's environment by default. A window of
+    ``auto`` stays None: ``model_windows.resolve_window`` fills it in. Raises ``ProfileError`` with
+    all errors, and ``UsageError`` when there is no such profile or a set is malformed.
+    """
+    profile, problems = check_profile(name, sets, env)
+    errors = tuple(problem for problem in problems if problem.severity == "error")
+    if errors or profile is None:
+        raise ProfileError(errors)
+    return profile
+
+
+def check_profile(
+    name: str | os.PathLike[str],
+    sets: Iterable[str] = (),
+    env: Mapping[str, str] | None = None,
+) -> tuple[Profile | None, tuple[Problem, ...]]:
+    """The profile, or None if it has errors, and all problems in the order of the file.
+
+    Raises ``UsageError`` when there is no such profile or a set is malformed.
+    """
+    file = find_profile(name)
+    chain = Chain()
+    tree = with_sets(chain.read(file), sets)
+    if any(problem.key == "" for problem in chain.problems) and not tree.entries:
+        return None, ordered(chain.problems)  # unreadable: what else is missing says nothing
+    read = _Reading(file.shown, chain.folders, os.environ if env is None else env)
+    profile, found = read.profile(tree)
+    problems = ordered([*chain.problems, *found])
+    failed = any(problem.severity == "error" for problem in problems)
+    return (None if failed else profile), problems
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One merged tree on its way to a profile."""
+
+    shown: str
+    folders: Mapping[str, Path]
+    env: Mapping[str, str]
+
+    def profile(self, tree: Table) -> tuple[Profile | None, list[Problem]]:
+        """The profile that can be made of what is sound in ``tree``, and all problems."""
+        tree, gone = without_nulls(tree)
+        variables = Variables(self.env, schema("profile"))
+        filled = variables.filled(tree)
+        assert isinstance(filled, Table)  # noqa: S101  # a table stays one
+        places = Places()
+        places.add(filled)
+        filled, emptied = without_nulls(filled)
+        mapping = plain(filled)
+        assert isinstance(mapping, dict)  # noqa: S101  # a table is a mapping
+        problems = [*variables.problems, *_unknown_nulls((*gone, *emptied), places)]
+        raw = {_way(filled, pointer): text for pointer, text in variables.raw.items()}
+        unset = {problem.key for problem in variables.problems}
+        bad: list[Way] = [
+            _way(filled, p)
+            for p in variables.raw
+            if places.problem(_way(filled, p), "").key in unset
+        ]
+        for violation in violations(mapping, raw):
+            if violation.way not in bad:
+                problems.append(
+                    places.problem(
+                        violation.way,
+                        violation.message,
+                        violation.suggestion,
+                        key=violation.at_key,
+                    )
+                )
+            bad.append(violation.way)
+        for way in _not_finite(filled):
+            problems.append(places.problem(way, "must be a finite number"))
+            bad.append(way)
+        sound = plain(pruned(filled, bad))
+        assert isinstance(sound, dict)  # noqa: S101  # as above
+        paths = NamedPaths(places, self.folders)
+        paths.resolve(sound)
+        problems += paths.problems
+        try:
+            profile = profile_from_mapping(
+                sound,
+                places.origins(),
+                path=self.shown,
+                raw_texts={**paths.raw, **variables.raw},
+                secrets=variables.secrets,
+            )
+        except ValueError:
+            return None, problems  # what is required is missing, and the schema has said so
+        return profile, [*problems, *_ruled(profile, filled, places)]
+
+
+def _ruled(profile: Profile, tree: Table, places: Places) -> Iterable[Problem]:
+    for rule in RULES:
+        for found in rule(profile):
+            way = _way(tree, found.pointer)
+            yield places.problem(way, found.message, found.suggestion, found.severity, key=True)
+
+
+def _unknown_nulls(
+    gone: Sequence[tuple[tuple[str, ...], Place]], places: Places
+) -> Iterable[Problem]:
+    """Keys set to null are left out before the schema is applied; unknown ones are still told."""
+    for way, place in gone:
+        if schema_at(schema("profile"), way) is None:
+            places.keys[way] = place
+            hint = meant(schema("profile"), way[:-1], way[-1])
+            yield places.problem(way, f"unknown key '{way[-1]}'", hint, key=True)
+
+
+def _way(tree: Node, pointer: str) -> Way:
+    """A JSON pointer as keys and indexes; a number is an index where the tree has a list."""
+    way: list[str | int] = []
+    here: Node | None = tree
+    for part in pointer_parts(pointer):
+        if isinstance(here, Listing):
+            way.append(int(part))
+            here = here.items[int(part)] if int(part) < len(here.items) else None
+        else:
+            way.append(part)
+            entry = here.entries.get(part) if isinstance(here, Table) else None
+            here = entry.node if entry else None
+    return tuple(way)
+
+
+def _not_finite(node: Node, way: Way = ()) -> Iterable[Way]:
+    if isinstance(node, Table):
+        for key, entry in node.entries.items():
+            yield from _not_finite(entry.node, (*way, key))
+    elif isinstance(node, Listing):
+        for index, item in enumerate(node.items):
+            yield from _not_finite(item, (*way, index))
+    elif isinstance(node.value, float) and not math.isfinite(node.value):
+        yield way
