@@ -2,7 +2,7 @@
 
     blob/<sha256>            the content: one tag byte, then the bytes, packed if that is shorter
     ref/<ref>                JSON: what the ref leads to and whose it is
-    label/<owner>/<digest>   the ref that a name given by a model leads to
+    label/<owner>/<digest>   JSON: a name that a model gave, and its ref
 
 Content is checked against its hash whenever it is read, so damage shows as missing, never as
 other content.
@@ -56,6 +56,26 @@ class StoredRef:
         fields = asdict(self)
         del fields["ref"]
         return json.dumps(fields, ensure_ascii=False).encode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLabel:
+    """A name a model gave, and the ref it leads to."""
+
+    name: str
+    ref: str
+
+    def to_bytes(self) -> bytes:
+        """The row as stored."""
+        return json.dumps(asdict(self), ensure_ascii=False).encode("utf-8")
+
+
+def stored_label(row: bytes | None) -> StoredLabel | None:
+    """Read a label's row. A row that is missing or not ours is None."""
+    try:
+        return None if row is None else StoredLabel(**json.loads(row))
+    except (ValueError, TypeError):
+        return None
 
 
 def ref_key(ref: str) -> str | None:

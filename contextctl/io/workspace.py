@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING
 from contextctl.errors import StoreError
 from contextctl.io.blob_store import BlobStore, open_store
 from contextctl.io.labels import LabelError, clean_label
-from contextctl.io.stored import StoredRef, digest, owner_of, pack, ref_key, stored_ref, unpack
+from contextctl.io.stored import (
+    StoredLabel,
+    StoredRef,
+    digest,
+    owner_of,
+    pack,
+    ref_key,
+    stored_label,
+    stored_ref,
+    unpack,
+)
 from contextctl.io.workspace_files import export_refs
 
 if TYPE_CHECKING:
@@ -88,7 +98,7 @@ class Workspace:
         clean = clean_label(name)
         if self._is_link(clean) or self._row(clean) is not None:
             raise LabelError("this name cannot be used; choose another")
-        self.store.put_many(((self._label_key(clean), ref.encode("ascii")),))
+        self.store.put_many(((self._label_key(clean), StoredLabel(clean, ref).to_bytes()),))
 
     def resolve(self, name: str) -> str | None:
         """The ref that ``name`` is, or that it is a label of; None when it is neither."""
@@ -98,8 +108,8 @@ class Workspace:
             clean = clean_label(name)
         except LabelError:
             return None
-        found = self.store.get(self._label_key(clean))
-        return None if found is None else found.decode("ascii")
+        label = stored_label(self.store.get(self._label_key(clean)))
+        return None if label is None else label.ref
 
     def read(self, name: str) -> str | None:
         """The whole text of a ref or of a label; None for everything else, whatever the reason."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextctl.io.files import write_atomic
-from contextctl.io.stored import StoredRef, ref_key, stored_ref, unpack
+from contextctl.io.stored import StoredRef, ref_key, stored_label, stored_ref, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Container, Iterable
 
     from contextctl.io.blob_store import BlobStore
 
@@ -33,11 +33,35 @@ class Collected:
     files: int
 
 
-def all_refs(store: BlobStore, run: str | None = None) -> tuple[StoredRef, ...]:
-    """The refs of all sessions, or of one run, oldest first."""
+def all_refs(
+    store: BlobStore,
+    *,
+    owners: Container[str] | None = None,
+    run: str | None = None,
+    older_than_s: float | None = None,
+) -> tuple[StoredRef, ...]:
+    """Refs of all sessions, oldest first; or of some owners, of one run, or older than an age."""
+    now = time.time()
     rows = (stored_ref(key.removeprefix("ref/"), store.get(key)) for key in store.keys("ref/"))
-    wanted = (row for row in rows if row is not None and run in (None, row.run))
+    wanted = (
+        row
+        for row in rows
+        if row is not None
+        and run in (None, row.run)
+        and (owners is None or row.owner in owners)
+        and (older_than_s is None or now - row.time > older_than_s)
+    )
     return tuple(sorted(wanted, key=lambda row: (row.time, row.ref)))
+
+
+def all_labels(store: BlobStore) -> dict[str, tuple[str, ...]]:
+    """The names that models gave, by the ref each leads to now."""
+    names: dict[str, tuple[str, ...]] = {}
+    for key in store.keys("label/"):
+        label = stored_label(store.get(key))
+        if label is not None:
+            names[label.ref] = (*names.get(label.ref, ()), label.name)
+    return names
 
 
 def content_of(store: BlobStore, ref: str) -> tuple[StoredRef, bytes | None] | None:
@@ -66,27 +90,17 @@ def export_refs(store: BlobStore, refs: Iterable[StoredRef], folder: Path) -> Ex
     return Export(tuple(written), tuple(damaged))
 
 
-def collect(
-    store: BlobStore, *, older_than_s: float | None = None, run: str | None = None
-) -> Collected:
-    """Remove refs of ``run`` and older than ``older_than_s`` seconds, then what nothing leads to.
+def collect(store: BlobStore, removable: Collection[str] = ()) -> Collected:
+    """Remove the refs ``removable`` with their names, then whatever nothing leads to.
 
-    With neither, only unreferenced contents and files of killed writers go.
+    With none given, only content without a ref and files of killed writers go.
     """
-    now = time.time()
-    removable: set[str] = set()
-    if older_than_s is not None or run is not None:
-        removable = {
-            row.ref
-            for row in all_refs(store, run)
-            if older_than_s is None or now - row.time > older_than_s
-        }
     refs = store.delete_many(f"ref/{ref}" for ref in removable)
     # From here on no writer may come between: it could find a content stored, and write only its
     # ref, just before the content goes.
     with store.exclusive():
-        ends = ((key, (store.get(key) or b"").decode("ascii")) for key in store.keys("label/"))
-        store.delete_many([key for key, ref in ends if ref in removable])
+        labels = ((key, stored_label(store.get(key))) for key in list(store.keys("label/")))
+        store.delete_many([key for key, label in labels if label and label.ref in removable])
         used = {f"blob/{row.sha256}" for row in all_refs(store)}
         blobs = store.delete_many([key for key in store.keys("blob/") if key not in used])
         return Collected(refs, blobs, store.sweep())

@@ -23,7 +23,7 @@ from contextctl.errors import StoreError
 from contextctl.io.disk_store import DiskStore
 from contextctl.io.labels import LabelError, clean_label
 from contextctl.io.workspace import Workspace
-from contextctl.io.workspace_files import all_refs, collect, content_of, export_refs
+from contextctl.io.workspace_files import all_labels, all_refs, collect, content_of, export_refs
 from contextctl.model.assembly import Offload
 
 KEY = "00112233445566778899aabbccddeeff"
@@ -383,13 +383,14 @@ def test_collecting_takes_old_refs_of_one_run_and_what_nothing_leads_to(folder: 
     kept = stored(second, shared_text)
     first.label("name", offload(own_text).ref)
     store = first.store
-    assert collect(store, older_than_s=3600).refs == 0
-    done = collect(store, run="first")
+    assert all_refs(store, older_than_s=3600) == ()
+    assert all_labels(store) == {offload(own_text).ref: ("name",)}
+    done = collect(store, {row.ref for row in all_refs(store, run="first")})
     assert (done.refs, done.blobs) == (2, 1)
     assert [row.ref for row in all_refs(store)] == [kept]
     assert second.get(kept) == shared_text
     assert Workspace.open(folder, "s1", KEY).read("name") is None
-    assert collect(store, older_than_s=0).refs == 1
+    assert collect(store, [row.ref for row in all_refs(store, older_than_s=0)]).refs == 1
     assert list(store.keys("")) == []
 
 
