@@ -30,9 +30,13 @@ BUG, INTERRUPTED = 3, 130
 
 # name -> (module:function that registers it, one line for --help), in the order of --help
 COMMANDS: dict[str, tuple[str, str]] = {
+    "replay": ("contextctl.cli.replay:register", "Recorded traces through a profile, offline."),
+    "explain": ("contextctl.cli.explain:register", "Why a step is as big as it is."),
+    "show": ("contextctl.cli.show:register", "What the model saw at a step."),
     "validate": ("contextctl.cli.validate:register", "All problems of a profile at once."),
     "profile": ("contextctl.cli.profile:register", "The resolved profile, and where it was set."),
     "schema": ("contextctl.cli.schema:register", "JSON Schemas, and what a key means."),
+    "workspace": ("contextctl.cli.workspace:register", "Look at what left the windows of a run."),
 }
 
 

@@ -27,7 +27,8 @@ HEAD_CHARS = 200
 
 _MIN_BYTES = 64
 _WORD = 200
-_MAX_LINES = 2000
+_WIDEST = 6  # bytes of one character in JSON, as in "\\u001b"
+_ANY = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def read_lines(
     if start < 0:
         start = max(0, total + start)
     begin = position(text, start, offset)
-    stop = _skip_lines(text, begin, min(max(1, limit), _MAX_LINES))
+    stop = _skip_lines(text, begin, max(1, limit))
     shown = _part(text[begin:stop], max_bytes)
     end = begin + len(shown)
     following = None if end >= len(text) else place(text, end)
@@ -126,7 +127,7 @@ def read_call(
         shown = _middle(call.arguments, max_bytes // 2)
         out["arguments"] = shown
         room -= json_size(shown)
-    part = read_lines(call.result, "", start, _MAX_LINES, room, offset=offset)
+    part = read_lines(call.result, "", start, _ANY, room, offset=offset)
     del part["ref"]
     return out | part
 
@@ -154,6 +155,8 @@ def json_size(value: Json) -> int:
 
 def fit(text: str, max_bytes: int) -> int:
     """How many leading characters of ``text`` take at most ``max_bytes`` as a JSON string."""
+    if len(text) <= max_bytes // _WIDEST:
+        return len(text)
     low, high = 0, min(len(text), max(0, max_bytes))
     while low < high:
         middle = (low + high + 1) // 2
