@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable  # noqa: TC003  # the dataclass field needs it at run time
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -147,7 +147,7 @@ def _memo(name: str) -> Memo:
 def _encoding(name: str) -> tiktoken.Encoding:
     """The tiktoken encoding, its vocabulary read from a verified file."""
     folder = _vocabulary_folder(name)
-    import tiktoken  # noqa: PLC0415  # a few milliseconds that `--help` need not pay
+    import tiktoken  # a few milliseconds that `--help` need not pay
 
     with _environment("TIKTOKEN_CACHE_DIR", str(folder)):
         return tiktoken.get_encoding(name)
@@ -192,7 +192,7 @@ def _environment(variable: str, value: str) -> Iterator[None]:
 @lru_cache(maxsize=1)
 def _long_run() -> regex.Pattern[str]:
     """Finds what a tokenizer would take as one enormous word (tiktoken brings ``regex`` along)."""
-    import regex  # noqa: PLC0415  # only text longer than one run needs it
+    import regex  # only text longer than one run needs it
 
     size = f"{{{_RUN_CHARS + 1},}}+"
     return regex.compile(
@@ -219,7 +219,7 @@ def _hugging_face(path: str) -> Memo:
     if not Path(path).is_file():
         raise UsageError(f"tokenizer 'hf:{path}': there is no such file")
     try:
-        from tokenizers import Tokenizer  # noqa: PLC0415  # optional, and only for this tokenizer
+        from tokenizers import Tokenizer  # optional, and only for this tokenizer
     except ImportError:
         raise UsageError(f"tokenizer 'hf:{path}' needs the package 'tokenizers'") from None
     try:

@@ -1,0 +1,283 @@
+"""JSON results: whitelist, then page, then made to fit; always strict JSON with exact values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from contextctl.core.exact_json import dump_exact
+from contextctl.core.shaping.cut import cut_middle
+from contextctl.core.shaping.items import Items, find_items, with_rows
+from contextctl.core.shaping.page import Listing, listing, next_cursor, page_note, whole_note
+from contextctl.core.shaping.prune import Pruner
+from contextctl.core.shaping.select import Paths, field_paths, select
+from contextctl.model.message import Json, JsonObject
+from contextctl.model.shaping import Shaped
+
+if TYPE_CHECKING:
+    from contextctl.core.shaping.setting import Setting
+
+_ROUNDS = 12
+_SMALL_TOKENS = 300
+_SAMPLE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A parsed result. ``kind``: ``json``, ``ndjson``, ``python``; ``whole``: its compact text."""
+
+    kind: str
+    root: Json
+    whole: str
+    items: Items | None = None
+
+    def dumped(self, value: Json, note: JsonObject) -> str:
+        """``value`` in the form it came in, with what there is to say about it."""
+        if self.kind == "ndjson" and isinstance(value, list):
+            lines = [dump_exact(row) for row in value]
+            return "\n".join([*lines, dump_exact(note)] if note else lines)
+        if not note:
+            return dump_exact(value)
+        if not isinstance(value, dict):
+            key = "items" if isinstance(value, list) else "value"
+            return dump_exact({key: value, **note})
+        clash = any(key in value and str(value[key]) != str(said) for key, said in note.items())
+        return dump_exact({**value, "_page": note} if clash else {**value, **note})
+
+
+def shape_records(source: Records, setting: Setting) -> Shaped:
+    """Apply the rule's whitelist and page to ``source``, and keep the result under the cap."""
+    rule = setting.rule
+    items = find_items(source.root, only_records=rule.page is None)
+    if rule.page is None and rule.fields is None and setting.call.cursor is None:
+        items = _dominant(items, source)
+    source = replace(source, items=items)
+    found = None if items is None else listing(source.root, items.rows, _place(source), setting)
+    count = 0
+    if found is not None:
+        count = found.rest if rule.page is None else min(found.rest, max(1, rule.page.limit))
+    view = _View(source, found, setting, Paths.of(rule.fields or ()))
+    if rule.fields and not view.finds_any_field():
+        return _missed(source, setting)
+    return view.fitted(count)
+
+
+class _View:
+    """Renders ``count`` rows of one result, and looks for a count that fits."""
+
+    def __init__(
+        self, source: Records, found: Listing | None, setting: Setting, paths: Paths
+    ) -> None:
+        self.source, self.found, self.setting, self.paths = source, found, setting, paths
+        self.matched: set[str] = set()
+
+    def fitted(self, count: int) -> Shaped:
+        """The most rows, up to ``count``, that stay under the cap."""
+        value, dropped = self._value(count)
+        text, tokens = self._text(value, count, dropped)
+        cap = self.setting.cap
+        for _ in range(_ROUNDS):
+            if tokens <= cap or count <= 1:
+                break
+            count = max(1, min(count - 1, int(count * cap / tokens * 0.95)))
+            value, dropped = self._value(count)
+            text, tokens = self._text(value, count, dropped)
+        pruned = tokens > cap
+        if pruned:
+            text, tokens = self._pruned(value, count, text, tokens)
+        return self._shaped(text, tokens, count, lossless=not (dropped or pruned), pruned=pruned)
+
+    def finds_any_field(self) -> bool:
+        """Whether a whitelisted path exists at all; collects those that do in ``matched``."""
+        self._value(_SAMPLE)
+        if self.found is not None and len(self.matched) < len(self.setting.rule.fields or ()):
+            self._value(self.found.rest, from_start=True)
+        rows = self.found is None or bool(self.found.rows)
+        return bool(self.matched) or not rows
+
+    def _value(self, count: int, *, from_start: bool = False) -> tuple[Json, int]:
+        """``count`` rows in their surroundings, whitelisted; and how many fields were dropped."""
+        root, items, found = self.source.root, self.source.items, self.found
+        rows: list[Json] = []
+        if items is not None and found is not None:
+            start = 0 if from_start else found.start
+            rows = items.rows[start:] if from_start else items.rows[start : start + count]
+            if len(rows) < len(items.rows):
+                root = with_rows(root, items.path, rows)
+        if not self.setting.rule.fields:
+            return root, 0
+        kept = select(root, self.paths, self.matched)
+        if items is not None and items.path:
+            kept = self._with_row_fields(kept, items, rows)
+        return kept, _dropped(root, kept, items)
+
+    def _with_row_fields(self, kept: Json, items: Items, rows: list[Json]) -> Json:
+        """Paths that start at the rows of a list inside an object hold there as well."""
+        inside: set[str] = set()
+        for row in rows:
+            select(row, self.paths, inside)
+        if not inside:
+            return kept if rows else _with_list(kept, items.path, [])
+        self.matched |= inside
+        below: Paths | None = self.paths
+        for key in items.path:
+            below = below.step(key) if below is not None else None
+        paths = self.paths if below is None else below.merged(self.paths)
+        return _with_list(kept, items.path, [select(row, paths, set()) for row in rows])
+
+    def _text(self, value: Json, count: int, dropped: int) -> tuple[str, int]:
+        """The first form that fits: a part states what it is, a whole only if it is cheap."""
+        notes = self._notes(count, dropped)
+        whole = self.setting.tokens(self.source.whole) if len(notes) > 1 else 0
+        for note in notes[:-1]:
+            text = self.source.dumped(value, note)
+            tokens = self.setting.tokens(text)
+            if tokens <= min(whole, self.setting.cap):
+                return text, tokens
+        text = self.source.dumped(value, notes[-1])
+        return text, self.setting.tokens(text)
+
+    def _notes(self, count: int, dropped: int) -> tuple[JsonObject, ...]:
+        found, setting = self.found, self.setting
+        fields: JsonObject = {"omitted_fields": dropped} if dropped else {}
+        if found is not None and count < found.total:
+            return (page_note(found, count, setting) | fields,)
+        if found is not None and found.total == 0 and setting.rule.page is not None:
+            return (whole_note(found, setting),)
+        if not dropped:
+            return ({},)
+        ref: JsonObject = {"ref": setting.ref} if setting.ref else {}
+        whole = whole_note(found, setting) if found is not None else {}
+        return (whole | fields | ref, fields | ref, ref, {}) if ref else (whole | fields, {})
+
+    def _pruned(self, value: Json, count: int, text: str, tokens: int) -> tuple[str, int]:
+        """Cut inside the values, until even one row (or an object without rows) fits."""
+        setting, pruner = self.setting, Pruner(value)
+        room = int(setting.cap * len(text) / max(1, tokens))
+        for _ in range(_ROUNDS):
+            note = self._pruned_note(count, len(text), room)
+            shown = self.source.dumped(pruner.within(room - len(dump_exact(note))), note)
+            spent = setting.tokens(shown)
+            if spent <= setting.cap:
+                return shown, spent
+            room = int(room * min(0.9, setting.cap / spent))
+        cut = cut_middle(self.source.whole, setting)
+        return cut.text, cut.tokens
+
+    def _pruned_note(self, count: int, size: int, room: int) -> JsonObject:
+        setting = self.setting
+        hint = setting.say("pruned")
+        if setting.ref:
+            hint = setting.joined(hint, setting.say("whole", ref=setting.ref))
+        if self.found is not None and self.found.total > count:
+            note = page_note(self.found, count, setting)
+            return note | {"hint": setting.joined(str(note["hint"]), setting.say("pruned"))}
+        shown = min(room, size)
+        return {
+            "returned": shown, "total": size, "truncated": True, "omitted": size - shown,
+            "next_cursor": None, "hint": hint,
+        }  # fmt: skip
+
+    def _shaped(
+        self, text: str, tokens: int, count: int, *, lossless: bool, pruned: bool
+    ) -> Shaped:
+        found, fields = self.found, self.setting.rule.fields or ()
+        unknown = [path for path in fields if path not in self.matched]
+        if found is not None and not found.rows:
+            unknown = []
+        returned, total = len(text), max(len(text), len(self.source.whole))
+        if found is not None:
+            returned, total = count, found.total
+        media = "application/json" if self.source.kind != "python" else "text/plain"
+        return Shaped(
+            text=text,
+            tokens=tokens,
+            kind=self.source.kind,
+            returned=returned,
+            total=total,
+            omitted=total - returned if found is not None or pruned else 0,
+            truncated=pruned or (found is not None and count < total),
+            next_cursor=None if found is None else _plain(next_cursor(found, count, self.setting)),
+            warnings=tuple(_unknown_field(path, self.source.root) for path in unknown),
+            lossless=lossless and (found is None or count == len(found.rows)),
+            media=media,
+        )
+
+
+def _missed(source: Records, setting: Setting) -> Shaped:
+    """None of the whitelisted paths exists: say so, with what there is, instead of nothing."""
+    fields = setting.rule.fields or ()
+    said = setting.say("missed", fields=", ".join(fields))
+    note: JsonObject = {"hint": said, "available": list(field_paths(source.root, 20))}
+    if setting.ref:
+        note["ref"] = setting.ref
+    small = setting.tokens(source.whole) <= min(_SMALL_TOKENS, setting.cap // 2)
+    form = replace(source, kind="json")
+    text = form.dumped({"result": source.root} if small else {}, note)
+    if setting.tokens(text) > setting.cap:
+        text = form.dumped({}, {key: note[key] for key in ("hint", "ref") if key in note})
+    tokens = setting.tokens(text)
+    if tokens > setting.cap:
+        cut = cut_middle(text, setting)
+        text, tokens = cut.text, cut.tokens
+    size = len(source.whole)
+    return Shaped(
+        text=text,
+        tokens=tokens,
+        kind=source.kind,
+        returned=size if small else 0,
+        total=size,
+        omitted=0 if small else size,
+        truncated=not small,
+        warnings=tuple(_unknown_field(path, source.root) for path in fields),
+        lossless=small,
+        media="application/json",
+    )
+
+
+def _dominant(items: Items | None, source: Records) -> Items | None:
+    """The records, when they make up most of the result; else its outline is worth more."""
+    if items is None or len(items.rows) < 2:
+        return None
+    first = sum(len(dump_exact(row)) for row in items.rows[:_SAMPLE]) / len(items.rows[:_SAMPLE])
+    return items if first * len(items.rows) * 2 > len(source.whole) else None
+
+
+def _place(source: Records) -> str:
+    """The path by which ``fetch`` reads the rows; ``""`` where the stored text is not JSON."""
+    if source.kind == "python" or source.items is None:
+        return ""
+    return ".".join(source.items.path) or "[]"
+
+
+def _with_list(kept: Json, path: tuple[str, ...], rows: list[Json]) -> Json:
+    """``kept`` with ``rows`` at ``path``, adding the objects that lead there."""
+    if not path:
+        return rows
+    inner = kept if isinstance(kept, dict) else {}
+    return {**inner, path[0]: _with_list(inner.get(path[0]), path[1:], rows)}
+
+
+def _dropped(before: Json, after: Json, items: Items | None) -> int:
+    """How many field names are gone: of the rows where there are rows, else of the object."""
+    if before == after:
+        return 0
+    for key in items.path if items is not None else ():
+        before = before[key] if isinstance(before, dict) else before
+        after = after.get(key) if isinstance(after, dict) else after
+    old = set(field_paths(_sample(before), 1_000))
+    return max(1, len(old - set(field_paths(_sample(after), 1_000))))
+
+
+def _sample(value: Json) -> Json:
+    return value[:_SAMPLE] if isinstance(value, list) else value
+
+
+def _unknown_field(path: str, root: Json) -> str:
+    known = ", ".join(field_paths(root, 12))
+    return f"field '{path}' occurs nowhere in this result; it has: {known}"
+
+
+def _plain(cursor: Json) -> Json:
+    """A cursor without the mark of an exact number."""
+    return str(cursor) if isinstance(cursor, str) else cursor
