@@ -1,7 +1,8 @@
 """JSON that keeps every digit: numbers travel as the text they were written in.
 
-A 19-digit id, ``1.10`` or ``1e400`` read by the standard parser comes back changed. Here a number
-is a ``Number``, a string that ``dump_exact`` writes without quotes.
+A 19-digit id, ``1.10`` or ``1e400`` read by the standard parser comes back changed. So JSON is
+read with ``parse_int=Number, parse_float=Number`` (``shaping.read_json``), and written with
+``dump_exact``, which puts a ``Number`` without quotes.
 """
 
 from __future__ import annotations
@@ -20,18 +21,6 @@ class Number(str):
     """A JSON number exactly as written."""
 
     __slots__ = ()
-
-
-def parse_exact(text: str) -> Json:
-    """Read JSON. ``NaN`` and the infinities, which are not JSON, become strings.
-
-    Raises ``ValueError`` when ``text`` is not JSON or is nested too deeply to be read.
-    """
-    try:
-        value: Json = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=str)
-    except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
-    return value
 
 
 def dump_exact(value: Json) -> str:

@@ -1,26 +1,22 @@
 """Single fields of stored JSON for a model: exact digits, bounded pages, named gaps.
 
-A field is a path such as ``id``, ``customer.name``, ``items[].sku`` or ``items[0].price``;
-``[]`` goes through a list. Where the text is a list, a path starts at its items. Several objects,
-one a line (NDJSON), are read as a list.
+A field is a path as in a profile's whitelist: ``id``, ``customer.name``, ``items[].sku``,
+``items[0].price``, ``labels."app.io/name"``. Lists are crossed with or without ``[]``, one at the
+top too. Several objects, one a line (NDJSON), are read as a list.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import Number, parse_exact
 from contextctl.core.reading import READ_BYTES, bad_arguments, json_size
+from contextctl.core.shaping.read_json import parse_json, parse_lines
+from contextctl.core.shaping.select import Step, field_paths, is_text, path_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contextctl.model.message import Json, JsonObject
-
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d*)\]")
-_PATHS_SHOWN = 40
-_DEPTH_SHOWN = 8
 
 
 class _MissingType:
@@ -40,10 +36,10 @@ def fetch_fields(
     and what it consists of. ``missing`` names paths that lead nowhere and comes with the paths
     that exist; asking for no field at all lists those.
     """
-    try:
-        root = _parse(text)
-    except ValueError as error:
-        return bad_arguments(f"the content is not JSON ({error}); use read_workspace")
+    parsed = parse_json(text) or parse_lines(text)
+    if parsed is None:
+        return bad_arguments("the content is not JSON with fields; use read_workspace")
+    root = parsed.value
     single: dict[str, Json] = {}
     lists: dict[str, list[Json]] = {}
     missing: list[Json] = []
@@ -67,62 +63,30 @@ def fetch_fields(
     return out | {"values": values | columns} | page
 
 
-def field_paths(root: Json, limit: int = _PATHS_SHOWN) -> tuple[str, ...]:
-    """The paths to the leaves of ``root`` in the order they occur, at most ``limit`` of them."""
-    paths: dict[str, None] = {}
-
-    def walk(node: Json, path: str, depth: int) -> None:
-        if len(paths) >= limit:
-            return
-        if isinstance(node, dict) and node and depth < _DEPTH_SHOWN:
-            for key, item in node.items():
-                walk(item, f"{path}.{key}" if path else key, depth + 1)
-        elif isinstance(node, list) and node and depth < _DEPTH_SHOWN:
-            for item in node[:3]:
-                walk(item, f"{path}[]", depth + 1)
-        elif path:
-            paths[path] = None
-
-    walk(root, "", 0)
-    return tuple(paths)
-
-
-def _parse(text: str) -> Json:
-    try:
-        return parse_exact(text)
-    except ValueError as whole:
-        lines = [line for line in text.split("\n") if line.strip()]
-        if len(lines) < 2:
-            raise
-        try:
-            return [parse_exact(line) for line in lines]
-        except ValueError:
-            raise whole from None
-
-
 def _at(root: Json, path: str) -> Json | _MissingType:
     if isinstance(root, dict) and path in root:
         return root[path]
-    if isinstance(root, list) and not path.startswith("["):
-        path = f"[].{path}"
-    steps = _STEP.findall(path)
+    steps = path_steps(path)
     return _walk(root, steps) if steps else _MISSING
 
 
-def _walk(node: Json, steps: Sequence[tuple[str, str]]) -> Json | _MissingType:
+def _walk(node: Json, steps: Sequence[Step]) -> Json | _MissingType:
     if not steps:
         return node
-    (name, index), rest = steps[0], steps[1:]
-    if name:
-        return _walk(node[name], rest) if isinstance(node, dict) and name in node else _MISSING
-    if not isinstance(node, list):
+    step, rest = steps[0], steps[1:]
+    if isinstance(node, list):
+        if isinstance(step, int):
+            return _walk(node[step], rest) if step < len(node) else _MISSING
+        items = [_walk(item, steps) for item in node]
+        if items and all(isinstance(item, _MissingType) for item in items):
+            return _MISSING
+        return [None if isinstance(item, _MissingType) else item for item in items]
+    if not isinstance(node, dict):
         return _MISSING
-    if index:
-        return _walk(node[int(index)], rest) if int(index) < len(node) else _MISSING
-    items = [_walk(item, rest) for item in node]
-    if items and all(isinstance(item, _MissingType) for item in items):
-        return _MISSING
-    return [None if isinstance(item, _MissingType) else item for item in items]
+    if step in node:
+        return _walk(node[str(step)], rest)
+    whole = ".".join(map(str, steps))
+    return node.get(whole, _MISSING)
 
 
 def _page(
@@ -158,7 +122,7 @@ def _bounded(value: Json, max_bytes: int) -> Json:
     if size <= max_bytes:
         return value
     stub: JsonObject = {"omitted_bytes": size}
-    if isinstance(value, str) and not isinstance(value, Number):
+    if isinstance(value, str) and is_text(value):
         stub["head"] = value[: max_bytes // 6]
     else:
         stub["fields"] = list(field_paths(value, limit=12))

@@ -32,12 +32,13 @@ def test_a_path_that_leads_nowhere_comes_with_the_paths_there_are() -> None:
 
 
 def test_no_field_at_all_asks_what_there_is() -> None:
-    assert fetch_fields('[{"a": {"b": 1}}]', "r", [])["available"] == ["[].a.b"]
+    assert fetch_fields('[{"a": {"b": 1}}]', "r", [])["available"] == ["a.b"]
 
 
 def test_a_list_at_the_top_and_ndjson_are_lists_of_items() -> None:
     wanted = '"values":{"a":[1,2]}'
     assert wanted in fetched('[{"a":1},{"a":2}]', "a")
+    assert '"values":{"[].a":[1,2]}' in fetched('[{"a":1},{"a":2}]', "[].a")
     assert wanted in fetched('{"a":1}\n{"a":2}\n', "a")
 
 
@@ -78,4 +79,10 @@ def test_what_is_not_json_says_where_to_look_instead() -> None:
     answer = fetch_fields("plain text", "r", ["a"])
     assert answer["error"] == "bad_arguments"
     assert "use read_workspace" in str(answer["hint"])
-    assert "nested too deeply" in str(fetch_fields("[" * 200_000, "r", ["a"])["hint"])
+    assert fetch_fields("[" * 200_000, "r", ["a"])["error"] == "bad_arguments"
+
+
+def test_names_with_dots_are_found_quoted_or_not() -> None:
+    text = '{"labels":{"app.io/name":"web"}}'
+    assert '"web"' in fetched(text, 'labels."app.io/name"')
+    assert '"web"' in fetched(text, "labels.app.io/name")
