@@ -1,7 +1,7 @@
 """The baseline, as one writes it by hand: exact memoised counts, cut to 60 % when full.
 
-It keeps no ledger, names nothing it drops, and drops it for good. A result longer than 10,000
-characters is cut in the middle, else one heavy result would never fit.
+It keeps no ledger, names nothing it drops, and drops it for good. A result over a quarter of the
+window is cut in the middle, else a heavy one would never fit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ByHand:
     def add(self, message: dict[str, Any]) -> None:
         """Append a message; an assistant message begins a step."""
         text = message.get("content") or ""
-        if len(text) > 10_000:
+        if self._size(message) > self._usable // 4:
             message = {**message, "content": text[:2000] + "\n[...]\n" + text[-500:]}
         if message["role"] == "assistant":
             self._steps.append([message])

@@ -1,0 +1,83 @@
+"""The examples do what their READMEs say, through the command."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Cli
+
+OFF = [f"remedies.{remedy}=false" for remedy in ("shape", "trim", "offload")]
+
+
+@pytest.fixture
+def desk(root: Path, tmp_path: Path) -> Path:
+    """A copy of the order desk, so that nothing is written into the project."""
+    return shutil.copytree(root / "examples" / "order-desk", tmp_path / "desk")
+
+
+def json_lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_order_desk_answers_all_questions(cli: Cli, desk: Path, tmp_path: Path) -> None:
+    assert cli("validate", desk / "profile.yaml").code == 0
+    out = tmp_path / "run"
+    ran = cli("run", desk / "profile.yaml", desk / "tasks.jsonl", "--out", out, "--windows")
+    assert ran.code == 0, ran.err
+    results = {str(line["id"]): line for line in json_lines(out / "results.jsonl")}
+    assert {name: line["status"] for name, line in results.items()} == {
+        "how-many": "ok",
+        "which-city": "ok",
+        "why-late": "ok",
+    }
+    assert results["how-many"]["steps"] == 3
+    assert results["which-city"]["answer"] == "Leipzig，邮编 11302。"
+
+    listed = json_lines(out / "tasks" / "how-many" / "windows.jsonl")[1]
+    shown = json.loads(listed["messages"][-1]["content"])
+    assert shown["returned"] == 20
+    assert shown["total"] == 57
+    assert shown["omitted"] == 37
+    assert "count_orders" in shown["hint"]
+    assert set(shown["items"][0]) <= {"id", "status", "total", "customer", "items"}
+
+
+def test_the_middle_of_a_log_is_left_out_and_read_back(
+    cli: Cli, desk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    cli("run", desk / "profile.yaml", desk / "tasks.jsonl", "--out", out, "--windows")
+    windows = json_lines(out / "tasks" / "why-late" / "windows.jsonl")
+    assert "DL-7714" not in json.dumps(windows[1]["messages"])
+    assert "DL-7714" in json.dumps(windows[2]["messages"])
+
+
+def test_the_coding_trace_overflows_only_without_remedies(
+    cli: Cli, root: Path, tmp_path: Path
+) -> None:
+    trace = root / "contextctl" / "demo" / "trace.jsonl"
+    profile = tmp_path / "profile.yaml"
+    profile.write_text(
+        "version: 1\n"
+        "model: {name: openai/gpt-4.1-mini, window: 16384, reserve_output: 2048}\n"
+        "tokenizer: o200k_base\n",
+        encoding="utf-8",
+    )
+    held = cli("replay", profile, trace, "--out", tmp_path / "held")
+    assert held.code == 0, held.err
+    bare = cli(
+        "replay", profile, trace, "--out", tmp_path / "bare", *(f"--set={key}" for key in OFF)
+    )
+    assert bare.code == 5, bare.err
+    ledgers = json_lines(tmp_path / "bare" / "tasks" / "inv-20931" / "ledger.jsonl")
+    assert [line["step"] for line in ledgers if line["status"] == "overflow"] == list(range(18, 32))
+    ledgers = json_lines(tmp_path / "held" / "tasks" / "inv-20931" / "ledger.jsonl")
+    assert len(ledgers) == 31
+    assert all(line["total"] <= line["usable"] for line in ledgers)
