@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -497,3 +498,15 @@ def test_collecting_while_others_write_loses_nothing(folder: Path) -> None:
     assert len(refs) > 10
     workspace = Workspace.open(folder, "s1", KEY)
     assert all(workspace.get(ref) is not None for ref in refs)
+
+
+def test_threads_of_one_process_share_an_open_workspace(workspace: Workspace) -> None:
+    def write(offset: int) -> None:
+        for number in range(30):
+            ref = stored(workspace, f"text {number + offset} " * 400)
+            assert workspace.get(ref) is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(write, offset) for offset in range(0, 80, 10)]:
+            done.result(timeout=120)
+    assert len(workspace.refs()) == 100
