@@ -1,7 +1,7 @@
 """The errors contextctl raises, and the exit code each one ends a command with.
 
     ContextctlError                    (never raised itself)
-    ├── Finding                   1    what was asked about has a problem: a gate, an invalid profile
+    ├── Finding                   1    what was asked about has a problem (gate, profile)
     ├── UsageError                2    unusable input: a file, an argument, a trace
     │   ├── ProfileError          2    one or more problems in a profile, each at file:line:column
     │   └── RecordError           2    a record or run folder that cannot be read or does not match
@@ -83,7 +83,7 @@ class OutsideError(ContextctlError):
 
 
 class ModelError(OutsideError):
-    """The model provider refused, failed or timed out. ``retryable`` says whether a retry may help."""
+    """The model provider refused, failed or timed out. ``retryable``: another try may help."""
 
     def __init__(self, message: str, *, retryable: bool = False, overflow: bool = False) -> None:
         self.retryable = retryable

@@ -17,7 +17,8 @@ class Action:
     """Something left out of the window: what, why, how much, and how to get it back.
 
     ``target`` names the event or the stretch (``e58``, ``e02..e31``); ``rule`` is the JSON pointer
-    of the profile key that caused it and ``origin`` its ``file:line``; ``ref`` leads to the original.
+    of the profile key that caused it and ``origin`` its ``file:line``; ``ref`` leads to the
+    original.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Action:
     new: bool = False
 
     def to_json(self) -> JsonObject:
+        """The action as it stands in ``ledger.jsonl``."""
         return {
             "kind": self.kind,
             "target": self.target,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 JsonObject: TypeAlias = "dict[str, Json]"
 
 _OWN_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
@@ -26,6 +26,7 @@ class ToolCall:
     arguments: str
 
     def to_openai(self) -> JsonObject:
+        """The call as it stands in an OpenAI chat message."""
         function: JsonObject = {"name": self.name, "arguments": self.arguments}
         return {"id": self.id, "type": "function", "function": function}
 
@@ -46,11 +47,8 @@ class Message:
         """The text of the message: all text parts joined by newlines."""
         if isinstance(self.content, str):
             return self.content
-        texts = []
-        for part in self.content or ():
-            if isinstance(part, dict) and isinstance(part.get("text"), str):
-                texts.append(str(part["text"]))
-        return "\n".join(texts)
+        parts = (part for part in self.content or () if isinstance(part, dict))
+        return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))
 
     def to_openai(self) -> JsonObject:
         """The message as an OpenAI chat dict, keys in a fixed order."""
@@ -69,7 +67,8 @@ class Message:
 class ToolSpec:
     """A tool as the model sees it. ``parameters`` is a JSON Schema of type ``object``.
 
-    ``source`` says where it came from: ``profile``, ``trace``, ``contextctl`` or an MCP server's name.
+    ``source`` says where it came from: ``profile``, ``trace``, ``contextctl`` or the name of an
+    MCP server.
     """
 
     name: str
@@ -93,7 +92,8 @@ def message_from_openai(raw: Mapping[str, Json]) -> Message:
         raise ValueError(f"a message needs a 'role', got {role!r}")
     content = raw.get("content")
     if content is not None and not isinstance(content, (str, list)):
-        raise ValueError(f"'content' must be text, a list of parts or null, got {type(content).__name__}")
+        kind = type(content).__name__
+        raise ValueError(f"'content' must be text, a list of parts or null, got {kind}")
     calls = raw.get("tool_calls") or []
     if not isinstance(calls, list):
         raise ValueError(f"'tool_calls' must be a list, got {type(calls).__name__}")
