@@ -81,6 +81,7 @@ def refresh_tools(state: State) -> None:
         for spec in sorted(state.listed[source], key=lambda spec: spec.name):
             if _allowed(state, spec.name):
                 specs.setdefault(spec.name, spec)
+    state.readers = frozenset(state.profile.workspace.tools) - specs.keys()
     for name in state.profile.workspace.tools:
         if state.refs_shown or name == "write_workspace":
             specs.setdefault(name, WORKSPACE_TOOLS[name])

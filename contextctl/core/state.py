@@ -44,6 +44,7 @@ class State:
     tool_parts: dict[str, int] = field(default_factory=dict)
     tools_mark: bytes = b""
     tools_dirty: bool = True
+    readers: frozenset[str] = frozenset()
     tools_changed: bool = False
     open_calls: dict[str, ToolCall] = field(default_factory=dict)
     closed_calls: dict[str, str] = field(default_factory=dict)

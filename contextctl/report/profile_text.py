@@ -152,7 +152,7 @@ def _scalar(value: Json) -> str:
 
 
 def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, dict) and value:
+    if isinstance(value, dict):
         for key, item in value.items():
             yield from _leaves(item, pointer + pointer_to((key,)))
     elif isinstance(value, list) and any(isinstance(item, dict) for item in value):

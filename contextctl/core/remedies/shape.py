@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from contextctl.core.facts import Facts, extract_facts
 from contextctl.core.refs import content_hash, make_ref
-from contextctl.core.shaping import Shaped, shape_result
+from contextctl.core.shaping import Shaped, shape_result, unwrapped
 from contextctl.core.state import State
-from contextctl.core.stretches import Unit, live_start, units_from
+from contextctl.core.stretches import live_start, units_from
 from contextctl.core.view import Piece
 from contextctl.model.ledger import Action
 from contextctl.model.record import ResultArrived
-from contextctl.model.shaping import ShapeRule
+from contextctl.model.shaping import ShapeCall, ShapeRule
+
+
+EMPTY = "(no output)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +33,23 @@ class Arrival:
 
 def shape_arrival(state: State, event: ResultArrived) -> Arrival:
     """Shape a new result by its rule, in the mode of the zone before it arrived."""
-    profile = state.profile
-    facts = extract_facts(event.content)
-    raw_tokens = state.counter.text(event.content)
-    if not profile.remedies.shape:
-        return Arrival(event.content, raw_tokens, raw_tokens, facts)
+    profile, raw = state.profile, event.content
+    facts = extract_facts(raw)
+    raw_tokens = state.counter.text(raw)
+    if not profile.remedies.shape or event.name in state.readers:
+        text = raw or EMPTY
+        return Arrival(text, state.counter.text(text), raw_tokens, facts)
     mode = profile.shaping.by_zone.at(state.zone)
-    shaped = _shape(state, event.name, event.content, mode)
+    call = ShapeCall(event.call_id, event.status, omitted_facts=_omitted)
+    shaped = _shape(state, event.name, raw, mode, call)
     kind = "refer" if mode == "ref" else "shape"
     if profile.remedies.offload and shaped.tokens > profile.workspace.offload_over:
-        shaped, kind = _shape(state, event.name, event.content, "ref"), "offload"
+        shaped, kind = _shape(state, event.name, raw, "ref", call), "offload"
     for warning in shaped.warnings:
         state.warn(f"{event.name}: {warning}")
-    if shaped.text == event.content:
-        return Arrival(event.content, shaped.tokens, raw_tokens, facts)
-    ref = "" if shaped.lossless else state.offload(event.content, shaped.media)
+    if shaped.text == raw or (shaped.lossless and shaped.tokens >= raw_tokens):
+        return Arrival(shaped.text, shaped.tokens, raw_tokens, facts)
+    ref = "" if shaped.lossless else state.offload(unwrapped(raw), shaped.media)
     action = _action(state, kind, event.name, raw_tokens, shaped.tokens, ref)
     return Arrival(shaped.text, shaped.tokens, raw_tokens, facts, ref, action)
 
@@ -65,13 +71,14 @@ def shape_older(state: State, goal: int) -> None:
 
 def refer(state: State, index: int, piece: Piece) -> None:
     """Show a result that already stands in the window as a reference to its whole text."""
-    shaped = _shape(state, piece.name, piece.raw, "ref")
+    call = ShapeCall(piece.call_id, omitted_facts=_omitted)
+    shaped = _shape(state, piece.name, piece.raw, "ref", call)
     framing = sum(tokens for _, tokens in piece.parts) - state.counter.text(
         str(piece.message["content"])
     )
     if shaped.tokens + framing >= piece.tokens:
         return
-    ref = state.offload(piece.raw, shaped.media)
+    ref = state.offload(unwrapped(piece.raw), shaped.media)
     tokens = shaped.tokens + framing
     before = piece.action.tokens_before if piece.action else piece.tokens
     action = replace(
@@ -97,12 +104,14 @@ def refer(state: State, index: int, piece: Piece) -> None:
 
 
 
-def _shape(state: State, name: str, raw: str, mode: str) -> Shaped:
-    ref = make_ref(state.session, state.key, content_hash(raw))
+def _shape(state: State, name: str, raw: str, mode: str, call: ShapeCall) -> Shaped:
+    ref = make_ref(state.session, state.key, content_hash(unwrapped(raw)))
     rule = ShapeRule.of(state.profile, name)
-    return shape_result(
-        raw, rule, mode, state.counter, ref=ref, locale=state.profile.shaping.locale
-    )
+    return shape_result(raw, rule, mode, state.counter, ref, state.profile.shaping.locale, call)
+
+
+def _omitted(text: str) -> Sequence[str]:
+    return extract_facts(text).values
 
 
 def _action(
