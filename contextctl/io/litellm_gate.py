@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import warnings
 from typing import Any
 
 from contextctl.io.stdout_guard import drop, stdout_to
@@ -20,6 +21,8 @@ _ENVIRONMENT = {
     "LITELLM_OFFLINE_MODE": "true",
     "LITELLM_MODE": "PRODUCTION",
 }
+# What pydantic says of litellm, on stderr at the first call: nobody here can act on it.
+_WARNINGS = (r"Item '.*' on TypedDict class", r"Pydantic serializer warnings")
 _lock = threading.Lock()
 _loaded: list[Any] = []
 
@@ -41,6 +44,8 @@ def _configure(litellm: Any) -> None:
     litellm.telemetry = False
     litellm.disable_hf_tokenizer_download = True  # else Llama names ask a hub for a tokenizer
     litellm.disable_streaming_logging = True  # else a thread job for every chunk
+    for text in _WARNINGS:
+        warnings.filterwarnings("ignore", message=text, category=UserWarning)
     if not os.environ.get("LITELLM_LOG"):
         for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -19,7 +19,7 @@ _OVERFLOW = re.compile(
 _NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
 _RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 # litellm puts class and provider names before what the provider said, some of them twice.
-_PREFIXES = re.compile(r"^((litellm\.)?\w*(Error|Exception|Timeout)\s*[:\-]\s*)+")
+_PREFIXES = re.compile(r"^(((litellm\.)?\w*(Error|Exception|Timeout)|LiteLLM)\s*[:\-]\s*)+")
 _MESSAGE_CHARS = 400
 
 

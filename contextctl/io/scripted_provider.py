@@ -55,7 +55,8 @@ def _provider_class(litellm: Any) -> Any:
             try:
                 return self._scripts[model].reply(request)
             except ModelFault as fault:
-                raise CustomLLMError(fault.status or 500, fault.message) from fault
+                status = fault.status or (400 if fault.kind == "script" else 500)
+                raise CustomLLMError(status, fault.message) from fault
 
         def completion(self, model: str, messages: list[JsonObject], **given: Any) -> Any:
             return _response(litellm, model, self._reply(model, messages, given))

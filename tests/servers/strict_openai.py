@@ -284,7 +284,7 @@ def main() -> None:
     server = StrictServer(
         (json.loads(line) for line in text.splitlines() if line.strip()), given.log, given.port
     )
-    print(server.server_address[1], flush=True)  # noqa: T201  # the caller reads the port
+    print(server.server_address[1], flush=True)  # the caller reads the port
     server.serve_forever()
 
 
