@@ -12,10 +12,14 @@ from typing import Any
 
 import pytest
 
+from contextctl.core.assemble import Fold
 from contextctl.core.refs import content_hash, make_ref
+from contextctl.io.profiles import load_profile
+from contextctl.io.vocab import counter_for
 from contextctl.io.workspace import Workspace
+from contextctl.model.assembly import Assembly
 from contextctl.model.message import Message, ToolCall
-from contextctl.model.record import MessageAdded, Record, ResultArrived
+from contextctl.model.record import Event, MessageAdded, Opened, Record, ResultArrived, StepTaken
 from contextctl.run.workspace_calls import WorkspaceCalls, is_error
 
 KEY = "5f" * 16
@@ -88,6 +92,60 @@ def test_off_01_the_marker_is_found_and_read_where_the_search_says(
     assert match["line"] == 2
     at = session("read_workspace", ref="report", start=match["line"], offset=match["offset"])
     assert at["text"].startswith(match["text"])
+
+
+def test_off_01_in_a_window_the_read_is_content_and_never_another_ref(
+    session: Session, report: str, tmp_path: Path
+) -> None:
+    """The whole loop: the result leaves the window for a ref, the model reads it to its end."""
+    path = tmp_path / "profile.yaml"
+    path.write_text(
+        "version: 1\n"
+        "model: {name: openai/gpt-4.1-mini, window: 16000, reserve_output: 1000}\n"
+        "shaping: {max_tokens: 2000}\n"
+        "workspace: {offload_over: 2000}\n",
+        encoding="utf-8",
+    )
+    profile = load_profile(str(path))
+    fold = Fold(profile, counter_for(profile.tokenizer, profile.model.name))
+    record: list[Event] = []
+
+    def take(*events: Event) -> Assembly:
+        for event in events:
+            fold.advance(event)
+            record.append(event)
+        session.record = tuple(record)
+        assembly = fold.assemble()
+        assert assembly.ledger.status == "ok"
+        session.workspace.put_many(assembly.offloads)
+        fold.advance(StepTaken(assembly.ledger.step, digest=assembly.ledger.digest))
+        return assembly
+
+    def called(number: int, tool: str, arguments: str) -> MessageAdded:
+        call = ToolCall(f"c{number}", tool, arguments)
+        return MessageAdded(Message("assistant", tool_calls=(call,)))
+
+    take(Opened("off-01", "s1", KEY), MessageAdded(Message("user", "Read the report to its end.")))
+    take(called(0, "big_report", "{}"), ResultArrived("c0", "big_report", report))
+    (stored,) = session.workspace.refs()
+    parts: list[str] = []
+    following: dict[str, int] = {}
+    while len(parts) < 40:
+        number = len(parts) + 1
+        arguments = json.dumps({"ref": stored.ref, **following})
+        answer = session.calls.execute("read_workspace", arguments)
+        result = ResultArrived(f"c{number}", "read_workspace", answer)
+        assembly = take(called(number, "read_workspace", arguments), result)
+        assert assembly.messages[-1]["content"] == answer, "shown as it came"
+        assert counter_for("o200k_base", "").text(answer) <= 2000
+        value = json.loads(answer)
+        parts.append(value["text"])
+        if value["next"] is None:
+            break
+        following = value["next"]
+    assert "".join(parts) == report
+    whole = [row for row in session.workspace.refs() if row.sha256 == stored.sha256]
+    assert len(whole) == 1, "one content for that report"
 
 
 def refs(shared: Path) -> list[dict[str, str]]:
