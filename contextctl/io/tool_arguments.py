@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -31,7 +32,7 @@ def checked_arguments(raw: str, schema: Mapping[str, Json]) -> JsonObject:
         return {}
     arguments = read_arguments(raw)
     try:
-        str(arguments).encode("utf-8")
+        json.dumps(arguments, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         raise ArgumentsError(
             f"the arguments hold half of a character (a lone surrogate); received: {quoted(raw)}"
