@@ -119,7 +119,7 @@ def _part_text(part: Json) -> tuple[str, str]:
         return str(part["text"]), ""
     mime, size = _media(part)
     if mime:
-        return f"[{mime}, about {size:,} bytes, not shown as text]", mime
+        return f"[{mime}, {size:,} bytes, not shown as text]", mime
     return json.dumps(part, ensure_ascii=False), ""
 
 
@@ -141,7 +141,7 @@ def _media(part: dict[str, Json]) -> tuple[str, int]:
         mime = "image/*"
     if not mime and kind.startswith(("audio", "input_audio")):
         mime = "audio/*"
-    return mime, len(encoded) * 3 // 4
+    return mime, len(encoded) * 3 // 4 - encoded[-2:].count("=")
 
 
 def _result(message: Message, calls: _Calls) -> ResultArrived:

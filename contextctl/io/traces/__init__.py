@@ -90,11 +90,12 @@ def read_traces(path: str | Path, format: str = "auto") -> Iterator[Trace]:  # n
         if not trace.messages:
             continue
         if waiting is not None:
-            yield _finished(waiting, source, names)
-        waiting = trace
+            yield waiting
+        waiting = _finished(trace, source, names)
     if waiting is None:
         raise UsageError(_nothing(source, importer.NAME))
-    yield _finished(waiting, source, names)
+    # One trace is held back, so that what was wrong at the file's end is said with the last.
+    yield replace(waiting, warnings=(*waiting.warnings, *source.warnings))
 
 
 def detect(path: str | Path) -> str:

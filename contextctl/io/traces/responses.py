@@ -111,14 +111,17 @@ def add_item(draft: Draft, item: JsonObject) -> None:
 
 
 def _server_call(draft: Draft, kind: str, item: JsonObject) -> None:
-    arguments = next((item[key] for key in _ARGUMENTS if item.get(key) is not None), None)
-    call_id = item.get("call_id") or item.get("id")
-    _extend(draft, None, (tool_call(call_id, item.get("name") or kind, arguments),))
     result = next((item[key] for key in _RESULTS if item.get(key) is not None), None)
     error = item.get("error")
-    if result is not None or error is not None:
-        text = as_text(error if result is None else result)
-        draft.add(tool_result(call_id, item.get("name"), text, failed=error is not None))
+    if result is None and error is None:
+        # Nothing of it came back to the agent: there is no result to pair the call with.
+        draft.note("server_call", item)
+        return
+    arguments = next((item[key] for key in _ARGUMENTS if item.get(key) is not None), None)
+    call_id, name = item.get("call_id") or item.get("id"), item.get("name") or kind
+    _extend(draft, None, (tool_call(call_id, name, arguments),))
+    text = as_text(error if result is None else result)
+    draft.add(tool_result(call_id, name, text, failed=error is not None))
 
 
 def _extend(draft: Draft, content: str | list[Json] | None, calls: tuple[ToolCall, ...]) -> None:
