@@ -1,4 +1,6 @@
-"""``python -m contextctl``."""
+"""``python -m contextctl`` is the command ``contextctl``."""
+
+from __future__ import annotations
 
 from contextctl.cli.app import main
 

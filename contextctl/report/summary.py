@@ -1,0 +1,59 @@
+"""How a run ended, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contextctl.model.summary import RunSummary
+
+_SHOWN = 5
+
+
+def summary_text(summary: RunSummary, run: str) -> str:
+    """Counts, tokens and money before and after, the fullest step, and the next command to type.
+
+    ``run`` is the run's folder as a person would type it.
+    """
+    return "\n".join(_lines(summary, run)) + "\n"
+
+
+def _lines(summary: RunSummary, run: str) -> Iterator[str]:
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(summary.counts.items()))
+    rest = [f"{summary.skipped} done before"] if summary.skipped else []
+    rest += [f"{summary.left} not run"] if summary.left else []
+    what = "dry run: " if summary.dry_run else ""
+    yield f"{what}{summary.status}   tasks: {', '.join([counts or 'none run', *rest])}"
+    for result in [one for one in summary.results if one.status != "ok"][:_SHOWN]:
+        first, _, _ = result.error.partition("\n")
+        yield f"  {result.id}: {result.status}: {first}"
+    worst = summary.worst
+    if worst is None:
+        return
+    yield _tokens(summary)
+    money = _money(summary)
+    if money:
+        yield money
+    peak = worst.peak
+    largest = f", largest message {peak.largest}" if peak.largest else ""
+    yield (
+        f"peak     {worst.id} step {peak.step}: {peak.ratio:.0%} ({peak.zone}), "
+        f"{peak.total:,} tokens; biggest source {peak.bucket} {peak.bucket_tokens:,}{largest}"
+    )
+    yield f"next     contextctl explain {run} {worst.id} --step {peak.step}"
+
+
+def _tokens(summary: RunSummary) -> str:
+    held = summary.tokens_held / summary.tokens_sent if summary.tokens_sent else 0.0
+    return (
+        f"input    {summary.steps:,} steps, {summary.tokens_raw:,} tokens with nothing left out -> "
+        f"{summary.tokens_sent:,} assembled, {held:.0%} of them in a held prefix"
+    )
+
+
+def _money(summary: RunSummary) -> str:
+    parts = []
+    if summary.input_usd is not None and summary.input_raw_usd:
+        parts.append(f"${summary.input_raw_usd:,.4f} -> ${summary.input_usd:,.4f} for input")
+    if summary.cost_usd:
+        parts.append(f"${summary.cost_usd:,.4f} charged")
+    return f"dollars  {', '.join(parts)}" if parts else ""

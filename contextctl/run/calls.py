@@ -1,0 +1,160 @@
+"""The calls of one turn, run to their results.
+
+What runs when: calls without side effects that stand together run at the same time; a call with
+side effects runs alone, after everything before it and before everything after it. Each call is a
+fact on the disk before it starts and its result is one when it is there, in the order of the calls,
+so that a crash shows at any moment what is done, what may be done, and what is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+from contextctl.core.refs import make_ref
+from contextctl.core.workspace_tools import WORKSPACE_TOOLS
+from contextctl.io.jsonl import append_line, read_jsonl
+from contextctl.model.message import ToolCall
+from contextctl.model.outcome import ToolOutcome
+from contextctl.model.record import CallStarted, ResultArrived, event_from_json, event_to_json
+from contextctl.run.live import Live
+from contextctl.run.together import Stopped, run_together
+from contextctl.run.workspace_calls import WorkspaceCalls, is_error
+
+AT_ONCE = 8
+"""Calls of one turn that run at the same time."""
+
+UNCERTAIN = {
+    "en": "(uncertain: this call had started when the run was interrupted. Whether it took effect "
+    "is not known, and it was not repeated. Check before you call it again.)",
+    "zh": "（结果不确定：运行中断时此调用已经开始，是否生效未知，且没有重复执行。"
+    "再次调用前请先核实。）",
+}
+
+
+def answer_calls(live: Live) -> None:
+    """Give every open call of the last turn its result.
+
+    A call that had started before a crash and whose tool has side effects is answered as uncertain
+    and never repeated. Raises ``Stopped`` when the run is stopped; what had finished is written.
+    """
+    turn = live.turn
+    if turn is None:
+        return
+    early = _Early(live.folder.path / "early.jsonl")
+    for alone, group in groupby(turn.open_calls, lambda call: _has_effects(live, call)):
+        calls = tuple(group)
+        if not alone:
+            _run(live, calls, early)
+            continue
+        for call in calls:
+            if call.id in turn.started and call.id not in early.results:
+                live.facts(_uncertain(live, call))
+            else:
+                _run(live, (call,), early)
+    early.clear()
+
+
+def _run(live: Live, calls: Sequence[ToolCall], early: _Early) -> None:
+    """Run ``calls`` at the same time and write their results in their order."""
+    arrived = {
+        place: early.results[call.id]
+        for place, call in enumerate(calls)
+        if call.id in early.results
+    }
+    waiting = [place for place in range(len(calls)) if place not in arrived]
+    if waiting:
+        live.facts(*(CallStarted(calls[place].id, calls[place].name) for place in waiting))
+    jobs = [partial(_outcome, live, calls[place]) for place in waiting]
+    written = _write_ready(live, calls, arrived, 0)
+    for number, outcome in run_together(jobs, live.setting.stop, AT_ONCE):
+        place = waiting[number]
+        if live.setting.stop.is_set() and outcome.status == "error":
+            raise Stopped("stopped")  # the stop ended this tool: what it said is no result
+        arrived[place] = _result(live, calls[place], outcome)
+        if place > written:
+            early.keep(arrived[place])
+        written = _write_ready(live, calls, arrived, written)
+
+
+def _write_ready(
+    live: Live, calls: Sequence[ToolCall], arrived: dict[int, ResultArrived], written: int
+) -> int:
+    """Write the results before which none is missing; how many of ``calls`` are then written."""
+    while written < len(calls) and written in arrived:
+        live.facts(*live.pinned(arrived.pop(written)))
+        written += 1
+    return written
+
+
+def _has_effects(live: Live, call: ToolCall) -> bool:
+    rule = live.profile.tools.get(call.name)
+    return rule is not None and rule.side_effects
+
+
+def _outcome(live: Live, call: ToolCall) -> ToolOutcome:
+    """The raw outcome of one call. What is not allowed is refused here, whatever was shown."""
+    allowed = live.task.tools
+    own = {spec.name for spec in live.setting.tools.specs()}
+    if call.name in live.profile.workspace.tools and call.name not in own:
+        if call.name in WORKSPACE_TOOLS:
+            answer = WorkspaceCalls(live.workspace, live.key, live.record).execute(
+                call.name, call.arguments
+            )
+            return ToolOutcome(answer, status="error" if is_error(answer) else "ok")
+    elif allowed is not None and call.name in own and call.name not in allowed:
+        return ToolOutcome(f"error: '{call.name}' is not among this task's tools", status="error")
+    return live.setting.tools.call(call.name, call.arguments, call.id, live.task.id)
+
+
+def _result(live: Live, call: ToolCall, outcome: ToolOutcome) -> ResultArrived:
+    """The outcome as a fact; bytes go to the workspace, and the fact names their hash."""
+    blob = ""
+    if outcome.data is not None:
+        blob = hashlib.sha256(outcome.data).hexdigest()
+        ref = make_ref(live.workspace.session, live.key, blob)
+        media = outcome.media or "application/octet-stream"
+        live.workspace.put_bytes(ref, blob, outcome.data, media)
+    return ResultArrived(
+        call_id=call.id,
+        name=call.name,
+        content=outcome.content,
+        status=outcome.status,
+        media=outcome.media,
+        blob=blob,
+        extra=outcome.extra,
+    )
+
+
+def _uncertain(live: Live, call: ToolCall) -> ResultArrived:
+    text = UNCERTAIN[live.profile.shaping.locale]
+    return ResultArrived(call_id=call.id, name=call.name, content=text, status="unknown")
+
+
+class _Early:
+    """Results that came before the result of a call asked earlier.
+
+    The record holds results in the order of their calls. Until the earlier one is there, a later
+    one stands in this file, so that a crash does not lose it and nothing is run twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.results: dict[str, ResultArrived] = dict(self._read())
+
+    def keep(self, result: ResultArrived) -> None:
+        """Put a result on the disk until the ones before it are there."""
+        append_line(self._path, event_to_json(result))
+
+    def clear(self) -> None:
+        """The record holds them all now."""
+        self._path.unlink(missing_ok=True)
+
+    def _read(self) -> Iterator[tuple[str, ResultArrived]]:
+        for value in read_jsonl(self._path).values:
+            event = event_from_json(value)
+            if isinstance(event, ResultArrived):
+                yield event.call_id, event

@@ -1,0 +1,243 @@
+"""A task in progress: its fold, its files, and what of it is done.
+
+Everything here follows from the facts in the record: a task that is continued after a crash is in
+the same state as one that never stopped, because both have seen the same events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from contextctl.core.assemble import Fold
+from contextctl.core.result_pins import result_pins
+from contextctl.core.totals import Totals
+from contextctl.io.environment import read_environment
+from contextctl.io.records import read_record
+from contextctl.io.run_folder import TaskFolder
+from contextctl.io.workspace import Workspace
+from contextctl.model.assembly import Assembly
+from contextctl.model.ledger import LedgerReport, Usage
+from contextctl.model.message import Message, ToolCall
+from contextctl.model.profile import Profile
+from contextctl.model.record import (
+    CallStarted,
+    EnvironmentRead,
+    Event,
+    MessageAdded,
+    Noted,
+    Opened,
+    Record,
+    ResultArrived,
+    StepTaken,
+    UsageReported,
+)
+from contextctl.model.task import Task
+from contextctl.run.journal import Journal
+from contextctl.run.opening import declared_readings
+from contextctl.run.setting import Setting
+from contextctl.run.variants import for_model
+
+
+@dataclass(slots=True)
+class Turn:
+    """The last turn the model took in this run, and which of its calls are under way or done."""
+
+    message: Message
+    started: set[str] = field(default_factory=set)
+    answered: set[str] = field(default_factory=set)
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """Calls without a result, in the order they were asked."""
+        return tuple(call for call in self.message.tool_calls if call.id not in self.answered)
+
+
+class Live:
+    """One task between its events. ``steps`` counts the turns the model took in this run."""
+
+    def __init__(self, setting: Setting, task: Task, folder: TaskFolder, opened: Opened) -> None:
+        self.setting = setting
+        self.task = task
+        self.folder = folder
+        self.key = opened.key
+        self.workspace: Workspace = setting.workspace.for_session(opened.session, opened.key)
+        self.profile: Profile = setting.profile
+        self.fold = self._new_fold()
+        self.totals = Totals()
+        self.turn: Turn | None = None
+        self.steps = 0
+        self.call_ids: set[str] = set()
+        self.warnings: list[str] = []
+        self.sent: tuple[Assembly, StepTaken] | None = None
+        """A window that was sent and not answered: a crash or an error stood between."""
+        self.finished: tuple[LedgerReport, Assembly] | None = None
+        """The last step that was answered."""
+        self._environment: dict[str, str] = {}
+        self._assembled: Assembly | None = None
+        self._journal: Journal | None = None
+
+    def open(self) -> None:
+        """Open the task's files. Whoever holds the record is the only one to continue it."""
+        self._journal = Journal(self.folder, self.workspace, windows=self.setting.windows)
+        if self._journal.repaired:
+            self.warnings.append(self._journal.repaired)
+
+    def close(self) -> None:
+        """Give the files up."""
+        if self._journal is not None:
+            self._journal.close()
+
+    @property
+    def journal(self) -> Journal:
+        """The open files."""
+        if self._journal is None:
+            raise ValueError("the task's files are not open")
+        return self._journal
+
+    def facts(self, *events: Event) -> None:
+        """Write facts down, then take them in. They stand in the record all or none."""
+        self.journal.facts(events)
+        for event in events:
+            self.absorb(event)
+
+    def absorb(self, event: Event) -> None:
+        """Take in a fact that stands in the record."""
+        if isinstance(event, StepTaken):
+            assembly = self._assembled or self.fold.assemble()
+            self.workspace.put_many(assembly.offloads)
+            self.sent, self._assembled = (assembly, event), None
+        self.fold.advance(event)
+        self._follow(event)
+
+    def use(self, model: str, past: Iterable[Event] | None = None) -> None:
+        """Fold the record anew for ``model``, which has another window than the one before.
+
+        ``past`` is the record so far, read from the disk when it is not given.
+        """
+        profile = for_model(self.setting.profile, model)
+        if profile.model.name == self.profile.model.name:
+            return
+        self.profile = profile
+        self.fold = self._new_fold()
+        for event in self.record() if past is None else past:
+            if isinstance(event, StepTaken):
+                self.workspace.put_many(self.fold.assemble().offloads)
+            self.fold.advance(event)
+
+    def record(self) -> Record:
+        """All facts so far, as they stand on the disk."""
+        return read_record(self.folder.record)[0]
+
+    def window(self) -> Assembly:
+        """The window of the next step. What it left out is stored, and the step is a fact.
+
+        A window that was sent before and never answered is the same one again, under the same
+        profile; no second fact is made of it.
+        """
+        if self.sent is not None and self._is_same(*self.sent):
+            return self.sent[0]
+        self._read_environment()
+        self._assembled = assembly = self.fold.assemble()
+        self.journal.offload(assembly.offloads)
+        ledger = assembly.ledger
+        step = StepTaken(ledger.step, self.profile.digest, ledger.digest, self.profile.model.name)
+        self.facts(step)
+        return assembly
+
+    def report(self, assembly: Assembly, ledger: LedgerReport) -> None:
+        """Write the ledger of a step and, if they are kept, its window."""
+        self.journal.window(self.task.id, replace(assembly, ledger=ledger))
+        self.journal.step(ledger)
+
+    def pinned(self, result: ResultArrived) -> tuple[Event, ...]:
+        """A result with the pins that its tool's rule takes from it."""
+        rule = self.profile.result_rule(result.name)
+        return (result, *result_pins(rule.pin, result))
+
+    def fresh_id(self, call_id: str) -> str:
+        """``call_id``, or a name beside it when an earlier call of the record has it."""
+        candidate, count = call_id or "call", 1
+        while candidate in self.call_ids:
+            count += 1
+            candidate = f"{call_id or 'call'}_{count}"
+        self.call_ids.add(candidate)
+        return candidate
+
+    def _new_fold(self) -> Fold:
+        return Fold(self.profile, self.setting.counter_of(self.profile.model.name))
+
+    def _is_same(self, assembly: Assembly, step: StepTaken) -> bool:
+        now = (self.profile.digest, self.profile.model.name, assembly.ledger.digest)
+        return now == (step.profile, step.model, step.digest)
+
+    def _read_environment(self) -> None:
+        """A reading that changed since the last step is a fact before the next one (SPEC P6)."""
+        names = declared_readings(self.profile)
+        if not names:
+            return
+        now = read_environment(names)
+        if now != {name: self._environment.get(name) for name in now}:
+            self.facts(EnvironmentRead(now))
+
+    def _follow(self, event: Event) -> None:
+        """Keep count of turns, calls and tokens."""
+        if isinstance(event, EnvironmentRead):
+            self._environment.update(event.values)
+        elif isinstance(event, MessageAdded):
+            self._said(event.message)
+        elif self.turn is not None and isinstance(event, CallStarted):
+            self.turn.started.add(event.call_id)
+        elif self.turn is not None and isinstance(event, ResultArrived):
+            self.turn.answered.add(event.call_id)
+        elif isinstance(event, UsageReported) and self.sent is not None:
+            self.sent = None  # the provider refused this window: the next try is another one
+        elif isinstance(event, UsageReported) and self.finished is not None:
+            ledger, assembly = self.finished
+            self.finished = (with_usage(ledger, event), assembly)
+            self.totals.completion += event.completion_tokens
+            self.totals.cached += event.cached_tokens
+            self.totals.cost += event.cost_usd
+
+    def _said(self, message: Message) -> None:
+        if message.role != "assistant":
+            return
+        self.call_ids.update(call.id for call in message.tool_calls)
+        if self.sent is None:
+            return  # a turn of the conversation that the task came with
+        assembly, _ = self.sent
+        self.sent = None
+        self.turn = Turn(message)
+        self.steps += 1
+        self.finished = (assembly.ledger, assembly)
+        self.totals.add(assembly.ledger)
+
+
+def with_usage(ledger: LedgerReport, event: UsageReported) -> LedgerReport:
+    """The ledger of a step with what the provider counted beside our own count."""
+    prompt = event.prompt_tokens
+    usage = Usage(
+        prompt_tokens=prompt,
+        cached_tokens=event.cached_tokens,
+        cache_write_tokens=event.cache_write_tokens,
+        completion_tokens=event.completion_tokens,
+        cost_usd=event.cost_usd,
+        count_error=round((ledger.total - prompt) / prompt, 4) if prompt else 0.0,
+    )
+    measured = dict(ledger.measured)
+    if event.first_token_s is not None:
+        measured["first_token_s"] = round(event.first_token_s, 3)
+    return replace(ledger, usage=usage, measured=measured)
+
+
+def take_all(live: Live, events: Sequence[Event]) -> None:
+    """Take in a record that was read from the disk, each step under the model that it names."""
+    for place, event in enumerate(events):
+        if isinstance(event, StepTaken) and event.model:
+            live.use(event.model, events[:place])
+        live.absorb(event)
+
+
+def model_error(step: int, model: str, message: str) -> Noted:
+    """A model that gave no answer, as a fact: it shapes no window and explains a gap."""
+    return Noted("model_error", {"step": step, "model": model, "message": message})

@@ -1,0 +1,256 @@
+"""A run: tasks through a profile, into a run's folder."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from threading import Event as Flag
+
+from contextctl import __version__
+from contextctl.errors import ToolError, UsageError
+from contextctl.io.blob_store import open_store
+from contextctl.io.jsonl import JsonlWriter
+from contextctl.io.masking import masked_values
+from contextctl.io.model_map import model_facts
+from contextctl.io.models import open_model
+from contextctl.io.run_folder import RunFolder
+from contextctl.io.run_lock import holding
+from contextctl.io.tools import open_tools
+from contextctl.io.vocab import counter_for
+from contextctl.io.workspace import Workspace
+from contextctl.model.ledger import ZONES
+from contextctl.model.message import Json, JsonObject
+from contextctl.model.profile import Profile
+from contextctl.model.result import TaskResult
+from contextctl.model.summary import RunSummary
+from contextctl.model.task import Task
+from contextctl.run.batch import BatchEnd, run_batch
+from contextctl.run.dry import dry_task
+from contextctl.run.meter import Meter
+from contextctl.run.resume import INPUT, Plan, plan_resume
+from contextctl.run.setting import Setting, Tools
+
+Progress = Callable[[TaskResult], None]
+FINDING, BUG, OUTSIDE, OVERFLOW, INTERRUPTED = 1, 3, 4, 5, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be run, and how. The profile's windows are resolved.
+
+    ``arguments`` are the command's, for ``run.json``; ``inputs`` where the tasks came from.
+    """
+
+    profile: Profile
+    tasks: tuple[Task, ...]
+    folder: RunFolder
+    concurrency: int = 1
+    max_cost: float | None = None
+    fail_on: str = ""
+    dry_run: bool = False
+    resume: bool = False
+    windows: bool = False
+    inputs: tuple[str, ...] = ()
+    arguments: JsonObject = field(default_factory=dict)
+
+
+def run_tasks(
+    order: Order, progress: Progress = lambda _result: None
+) -> tuple[RunSummary, int]:
+    """Run the tasks of ``order``; the summary and the exit code.
+
+    Raises ``UsageError`` for what cannot be begun, and ``ToolError`` when a tool or a server that
+    is required cannot be had: both before any model is asked.
+    """
+    _refuse_impossible(order)
+    summary = RunSummary(str(order.folder.path), dry_run=order.dry_run)
+    rule = order.profile.workspace
+    with holding(order.folder.path):
+        summary.warnings += _compared(order)
+        tools = open_tools(order.profile)
+        plan = plan_resume(order.tasks, order.folder) if order.resume else Plan([*order.tasks])
+        summary.warnings += plan.warnings
+        summary.skipped = len(plan.done)
+        about = _about(order)
+        order.folder.write_run_json({**about, "status": "running"})
+        store = open_store(rule.path or order.folder.workspace, rule.size_limit)
+        with closing(store), closing(tools):
+            workspace = Workspace(store, "s", "00", run=order.folder.path.name)
+            if order.dry_run:
+                end = _dry(order, tools, workspace, plan.todo, progress)
+            else:
+                end = _live(order, tools, workspace, plan, progress)
+        _sum_up(order, summary, end)
+        order.folder.write_run_json({**about, "status": summary.status, "totals": summary.totals})
+    return summary, _exit_code(order, summary, end)
+
+
+def _live(
+    order: Order, tools: Tools, workspace: Workspace, plan: Plan, progress: Progress
+) -> BatchEnd:
+    profile = order.profile
+    stop = Flag()
+    setting = Setting(
+        profile=profile,
+        counter_of=partial(counter_for, profile.tokenizer),
+        model=open_model(profile, stop=stop),
+        tools=tools,
+        workspace=workspace,
+        meter=Meter(order.max_cost, profile.limits.requests_per_minute),
+        stop=stop,
+        windows=order.windows,
+    )
+    return run_batch(
+        setting,
+        plan.todo,
+        order.folder,
+        concurrency=order.concurrency,
+        unmet=frozenset(plan.unmet),
+        progress=progress,
+    )
+
+
+def _dry(
+    order: Order,
+    tools: Tools,
+    workspace: Workspace,
+    todo: Sequence[Task],
+    progress: Progress,
+) -> BatchEnd:
+    profile, end = order.profile, BatchEnd()
+    counter = counter_for(profile.tokenizer, profile.model.name)
+    with closing(JsonlWriter(order.folder.results)) as results:
+        for task in todo:
+            folder = order.folder.task(task.id)
+            ended = dry_task(
+                profile, counter, task, tools.specs(), workspace, folder, windows=order.windows
+            )
+            results.append([{**ended.result.to_json(), INPUT: task.digest}])
+            end.ended.append(ended)
+            progress(ended.result)
+    return end
+
+
+def _refuse_impossible(order: Order) -> None:
+    """What would fail for certain is refused before anything is asked or paid."""
+    required = [name for name, server in order.profile.mcp.items() if server.required]
+    if required:
+        origin = order.profile.origin(f"/mcp/{required[0]}")
+        raise ToolError(
+            f"{origin + ': ' if origin else ''}the MCP server '{required[0]}' is required and "
+            "cannot be started: this version of contextctl starts no MCP servers; "
+            "remove it, or set 'required: false' to run without its tools"
+        )
+    if order.dry_run:
+        return
+    answered = [task for task in order.tasks if task.asks_nothing]
+    if answered:
+        raise UsageError(
+            f"{answered[0].source}: the conversation of task '{answered[0].id}' ends with an "
+            "answer, so there is nothing to ask; walk it with --dry-run or contextctl replay"
+        )
+    if order.max_cost is not None and model_facts(order.profile.model.name).prices is None:
+        raise UsageError(
+            f"--max-cost cannot be kept: no price is known for model '{order.profile.model.name}'"
+        )
+
+
+def _compared(order: Order) -> list[str]:
+    """What a run that is continued was before. Raises ``UsageError`` when it was something else."""
+    if not order.resume or not order.folder.run_json.exists():
+        return []
+    before = order.folder.read_run_json()
+    path = order.folder.path
+    if before.get("kind") != "run" or before.get("dry_run", False) != order.dry_run:
+        was = "a dry run" if before.get("dry_run") else f"a {before.get('kind')}"
+        raise UsageError(f"'{path}' holds {was}, which this cannot continue; choose another --out")
+    if before.get("profile_digest") != order.profile.digest:
+        changed = f"the profile has changed since '{path}' was begun: results that are there stay"
+        return [f"{changed}, what is left runs under the new one"]
+    return []
+
+
+def _about(order: Order) -> JsonObject:
+    """``run.json``, less its status and totals. No value of a ``${VAR}`` is in it."""
+    profile = order.profile
+    arguments = json.dumps(order.arguments, ensure_ascii=False)
+    masked: Json = json.loads(masked_values(arguments, profile.secrets.values()))
+    return {
+        "kind": "run",
+        "contextctl": __version__,
+        "profile": profile.to_json(),
+        "profile_path": profile.path,
+        "profile_digest": profile.digest,
+        "versions": {
+            "contextctl": __version__,
+            "python": platform.python_version(),
+            "litellm": _version("litellm"),
+        },
+        "inputs": [*order.inputs],
+        "arguments": masked,
+        "dry_run": order.dry_run,
+        "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _sum_up(order: Order, summary: RunSummary, end: BatchEnd) -> None:
+    """The sums over all tasks, and the one word for how the run ended."""
+    prices = model_facts(order.profile.model.name).prices
+    summary.results, summary.left = end.results, len(end.left)
+    if prices is not None:
+        summary.input_raw_usd = summary.input_usd = 0.0
+    for one in end.ended:
+        summary.tokens_raw += one.totals.raw
+        summary.tokens_sent += one.totals.sent
+        summary.tokens_held += one.totals.held
+        summary.cost_usd += one.totals.cost
+        raw, cost = one.totals.input_cost(prices)
+        if summary.input_usd is not None and summary.input_raw_usd is not None:
+            summary.input_raw_usd += raw
+            summary.input_usd += cost
+    statuses = summary.counts
+    if end.interrupted:
+        summary.status = "interrupted"
+    elif end.left:
+        summary.status = "cost"
+    else:
+        summary.status = next((word for word in _WORST_FIRST if word in statuses), "ok")
+
+
+_WORST_FIRST = ("interrupted", "overflow", "failed", "cost", "max_steps")
+
+
+def _exit_code(order: Order, summary: RunSummary, end: BatchEnd) -> int:
+    """The contract's exit code: the gravest thing that happened decides."""
+    statuses = summary.counts
+    failed = [one for one in end.ended if one.result.status != "ok"]
+    if end.interrupted:
+        return INTERRUPTED
+    if end.bugs:
+        return BUG
+    if "overflow" in statuses:
+        return OVERFLOW
+    if failed and all(one.outside for one in end.ended) and not summary.skipped:
+        return OUTSIDE
+    return FINDING if failed or end.left or _gated(order, summary) else 0
+
+
+def _gated(order: Order, summary: RunSummary) -> bool:
+    """Whether a step was as full as ``--fail-on`` forbids."""
+    if not order.fail_on:
+        return False
+    limit = ZONES.index(order.fail_on)
+    return any(ZONES.index(result.peak.zone) >= limit for result in summary.results)

@@ -1,0 +1,58 @@
+"""What all tasks of a run share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from contextctl.core.count import Counter
+from contextctl.io.workspace import Workspace
+from contextctl.model.message import ToolSpec
+from contextctl.model.outcome import ToolOutcome
+from contextctl.model.profile import Profile
+from contextctl.model.reply import Reply, Request
+from contextctl.run.meter import Meter
+
+
+class Tools(Protocol):
+    """The tools a task may call."""
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model may call."""
+
+    def call(self, name: str, arguments: str, call_id: str = "", task: str = "") -> ToolOutcome:
+        """Run one call to its end; whatever goes wrong is an error result."""
+
+    def close(self) -> None:
+        """End what is running."""
+
+
+class Model(Protocol):
+    """The models of a profile; ``names`` in the order they are tried."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The first model, then its fallbacks."""
+
+    def complete(self, request: Request) -> Reply:
+        """Answer a request, or raise ``ModelError``."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run's profile (its windows resolved) and the doors to everything outside.
+
+    ``counter_of`` gives the counter for a model's name, ``workspace`` is opened anew for each
+    task's session, and a set ``stop`` ends every task at its next step.
+    """
+
+    profile: Profile
+    counter_of: Callable[[str], Counter]
+    model: Model
+    tools: Tools
+    workspace: Workspace
+    meter: Meter = field(default_factory=Meter)
+    stop: threading.Event = field(default_factory=threading.Event)
+    windows: bool = False
