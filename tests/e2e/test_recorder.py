@@ -408,6 +408,33 @@ def test_the_events_of_a_recording(server: TwoProviders, tape: Path) -> None:
     assert sum(isinstance(e, (MessageAdded, UsageReported)) for e in trace_events(only(tape))) == 6
 
 
+@pytest.mark.parametrize("client", ["openai", "litellm", "anthropic"])
+def test_replay_sends_what_was_sent(
+    server: TwoProviders, tape: Path, litellm: Any, cli: Any, client: str
+) -> None:
+    """The command on the file: each window's messages are those of the request it was."""
+    if client == "openai":
+        test_openai_chat_streamed(server, tape)
+    elif client == "litellm":
+        test_litellm(server, tape, litellm, streamed=False)
+    else:
+        test_anthropic_messages(server, tape, streamed=True)
+    profile = tape.with_name("p.yaml")
+    profile.write_text("version: 1\nmodel: {name: openai/gpt-4.1-mini}\n", encoding="utf-8")
+    ran = cli("replay", profile, tape, "--windows", "--out", "run")
+    assert ran.code == 0, ran.err
+    (written,) = (tape.parent / "run" / "tasks").glob("*/windows.jsonl")
+    windows = [json.loads(line) for line in written.read_text("utf-8").splitlines()]
+    assert len(windows) == len(server.bodies) == 2
+    if client == "anthropic":
+        assert [window["messages"] for window in windows] == [said(only(tape))[:n] for n in (2, 4)]
+        return
+    for window, body in zip(windows, server.bodies, strict=True):
+        # litellm leaves "content": null out on the wire.
+        assert window["messages"] == [{"content": None, **message} for message in body["messages"]]
+        assert body["tools"][0]["function"]["name"] in json.dumps(window["tools"])
+
+
 def test_what_cannot_be_recorded_says_so(tape: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot record a builtins\.object: give an OpenAI"):
         record(object(), tape)
