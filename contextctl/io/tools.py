@@ -15,7 +15,6 @@ from pathlib import Path
 
 from contextctl.errors import ToolError
 from contextctl.io.command_tools import (
-    RunningCommands,
     default_parameters,
     filled,
     found_beside,
@@ -23,6 +22,7 @@ from contextctl.io.command_tools import (
 )
 from contextctl.io.http_tools import call_http, url_parameters
 from contextctl.io.masking import masked_values
+from contextctl.io.processes import RunningCommands
 from contextctl.io.python_tools import call_function, load_function
 from contextctl.io.signature_schema import description_of, schema_of
 from contextctl.io.tool_arguments import check_schema, checked_arguments

@@ -157,6 +157,17 @@ class TestCommands:
         rule = {"command": [sys.executable, "tools/hello.py"]}
         assert toolbox({"t": rule}, str(tmp_path / "p/a.yaml")).call("t", "").content == "hello\n"
 
+    def test_what_no_process_can_take_is_an_error_result(self):
+        nul = run("echo a\0b")
+        assert (nul.status, "null byte" in nul.content) == ("error", True)
+        huge = run("x" * 3_000_000)
+        assert (huge.status, "too long" in huge.content) == ("error", True)
+        assert len(huge.content) < 300
+
+    def test_a_long_element_with_dots_is_no_path(self, tmp_path):
+        rule = {"command": ["echo", "a.b/" * 500]}
+        assert toolbox({"t": rule}, str(tmp_path / "p.yaml")).call("t", "").status == "ok"
+
     def test_a_command_that_is_not_there_is_an_error_result(self):
         outcome = toolbox({"t": {"command": ["no-such-command-here"]}}).call("t", "")
         assert outcome.status == "error"
