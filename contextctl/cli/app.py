@@ -30,6 +30,7 @@ BUG, INTERRUPTED = 3, 130
 
 # name -> (module:function that registers it, one line for --help), in the order of --help
 COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("contextctl.cli.run:register", "Tasks through a profile, with a model or dry."),
     "replay": ("contextctl.cli.replay:register", "Recorded traces through a profile, offline."),
     "explain": ("contextctl.cli.explain:register", "Why a step is as big as it is."),
     "show": ("contextctl.cli.show:register", "What the model saw at a step."),
