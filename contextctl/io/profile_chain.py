@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Chain:
-    """What was read so far. ``folders`` leads from a shown path to the folder of that file."""
+    """What was read so far. ``folders`` leads from a shown path to the folder of that file.
+
+    ``incomplete`` says that a file could not be read or found: what is missing may stand there.
+    """
 
     problems: list[Problem] = field(default_factory=list)
     folders: dict[str, Path] = field(default_factory=dict)
     done: dict[Path, Table] = field(default_factory=dict)
+    incomplete: bool = False
 
     def read(self, file: ProfileFile, above: tuple[ProfileFile, ...] = ()) -> Table:
         """The merged tree of ``file``; problems are collected, what is unusable is left out."""
@@ -51,15 +55,18 @@ class Chain:
         try:
             document = read_yaml(file.path.read_bytes(), file.shown)
         except OSError as error:
+            self.incomplete = True
             self._add(nothing.place, "", f"cannot be read: {error.strerror}")
             return nothing
         except YamlError as error:
+            self.incomplete = True
             self._fault(error.fault)
             return nothing
         for fault in document.faults:
             self._fault(fault)
         if isinstance(document.root, Table):
             return document.root
+        self.incomplete = True
         if document.root is None:
             self._add(nothing.place, "", "the file is empty", "start with 'version: 1'")
         else:
@@ -78,6 +85,7 @@ class Chain:
                 continue
             parent = _parent(item.value, file)
             if parent is None:
+                self.incomplete = True
                 self._add(item.place, "extends", *_missing(item.value, file.path.parent))
             elif parent.path.resolve() in {passed.path.resolve() for passed in way}:
                 names = " -> ".join(passed.shown for passed in (*way, parent))
@@ -149,6 +157,8 @@ def _parent(name: str, file: ProfileFile) -> ProfileFile | None:
 
 
 def _missing(name: str, folder: Path) -> tuple[str, str]:
-    names = [path.name for path in folder.glob("*.y*ml")]
+    beside = (folder / name).parent
+    names = [path.name for path in beside.glob("*.y*ml")]
     close = get_close_matches(Path(name).name, names, 1)
-    return f"'{name}' does not exist", f"did you mean '{close[0]}'?" if close else ""
+    hint = f"did you mean '{(Path(name).parent / close[0]).as_posix()}'?" if close else ""
+    return f"'{name}' does not exist", hint

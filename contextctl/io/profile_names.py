@@ -46,7 +46,7 @@ def _by_name(name: str, start: Path) -> ProfileFile | None:
         for ending in _ENDINGS:
             path = folder / "profiles" / (name + ending)
             if path.is_file():
-                return ProfileFile(path, _shown(path))
+                return ProfileFile(path, Path(os.path.relpath(path)).as_posix())
     for ending in _ENDINGS:
         path = shipped_folder("profiles") / (name + ending)
         if path.is_file():
@@ -62,12 +62,16 @@ def _shown(path: Path) -> str:
 
 
 def _closest(text: str, start: Path) -> str:
+    """What to say of a name that was not found: the nearest one there is, or all of them."""
     wanted = Path(text)
-    beside = wanted.parent if os.sep in text else start / "profiles"
-    folders = [beside, shipped_folder("profiles")] if os.sep not in text else [beside]
+    is_path = os.sep in text or wanted.suffix in _ENDINGS
+    above = [folder / "profiles" for folder in start.resolve().parents]
+    folders = (
+        [wanted.parent] if is_path else [start / "profiles", *above, shipped_folder("profiles")]
+    )
     names = sorted(
         {
-            path.stem if os.sep not in text and wanted.suffix == "" else path.name
+            path.name if is_path else path.stem
             for folder in folders
             if folder.is_dir()
             for path in folder.iterdir()
@@ -76,5 +80,5 @@ def _closest(text: str, start: Path) -> str:
     )
     close = get_close_matches(wanted.name, names, 1)
     if close:
-        return f"; did you mean '{wanted.parent / close[0] if os.sep in text else close[0]}'?"
-    return f"; there are {', '.join(names)}" if names and wanted.suffix == "" else ""
+        return f"; did you mean '{(wanted.parent / close[0]).as_posix()}'?"
+    return "" if is_path else f"; there are {', '.join(names)}"

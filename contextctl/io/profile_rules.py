@@ -7,6 +7,7 @@ not as meant. ``note``: a better way is at hand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -20,6 +21,9 @@ PARTS = {
     "history": ("text", "tool_calls", "summary", "pins"),
     "query": ("reminders", "pins"),
 }
+
+
+_VARIABLE = re.compile(r"\$\{[A-Za-z_]")
 
 
 class Found(NamedTuple):
@@ -90,10 +94,14 @@ def thresholds(profile: Profile) -> Iterator[Found]:
             "results are never shown by the rules of that zone"
         )
         yield Found("/budget/reduce", message, severity="warning")
-    kept = (profile.history.recent_share or 0) + profile.history.digest.max_share
-    if profile.history.recent_share is not None and kept > reduce.target:
-        message = f"recent_share and digest.max_share keep {kept:g} of usable, more than the target"
-        yield Found("/history/recent_share", f"{message} ({reduce.target:g})", severity="warning")
+    history = profile.history
+    if history.recent_share is not None and history.live_share is not None:
+        if history.recent_share >= history.live_share:
+            message = (
+                f"a batch leaves {history.recent_share:g} of recent steps untouched, "
+                f"not less than the {history.live_share:g} that starts one"
+            )
+            yield Found("/history/recent_share", message)
 
 
 def zone_values(profile: Profile) -> Iterator[Found]:
@@ -180,6 +188,6 @@ def secrets(profile: Profile) -> Iterator[Found]:
             yield Found(pointer, "a secret stands in the file", hint, "warning")
     for pointer, raw in profile.raw_texts.items():
         shown = pointer.startswith("/reminders/") or pointer.endswith(("/text", "/description"))
-        if shown and "${" in raw.replace("$${", ""):
+        if shown and _VARIABLE.search(raw.replace("$${", "")):
             message = f"'{raw[:40]}' enters the window, so its value is written to run folders"
             yield Found(pointer, message, severity="warning")

@@ -25,27 +25,26 @@ def restore_profile(saved: JsonObject, env: Mapping[str, str] | None = None) -> 
     variable that is not set, ``ValueError`` for a mapping that is no profile.
     """
     variables = Variables(os.environ if env is None else env, schema("profile"))
-    tree = variables.filled(_node(saved))
+    tree = variables.filled(_node(_without_file_texts(saved)))
     if variables.problems:
         raise ProfileError(tuple(variables.problems))
     mapping = cast("JsonObject", Places().add(tree))
-    raw = dict(variables.raw)
-    for index, (layer, written) in enumerate(_layers(mapping, saved)):
-        if written.get("file"):  # the text is a file's content: nothing in it is a variable
-            layer["text"] = written.get("text")
-            raw.pop(f"/prefix/{index}/text", None)
-    return profile_from_mapping(mapping, raw_texts=raw, secrets=variables.secrets)
+    for layer, written in zip(_layers(mapping), _layers(saved), strict=True):
+        layer["text"] = written.get("text") if written.get("file") else layer.get("text")
+    return profile_from_mapping(mapping, raw_texts=variables.raw, secrets=variables.secrets)
 
 
-def _layers(mapping: JsonObject, saved: JsonObject) -> list[tuple[JsonObject, JsonObject]]:
-    filled, written = mapping.get("prefix"), saved.get("prefix")
-    if not isinstance(filled, list) or not isinstance(written, list):
-        return []
-    return [
-        (layer, original)
-        for layer, original in zip(filled, written, strict=True)
-        if isinstance(layer, dict) and isinstance(original, dict)
+def _layers(mapping: JsonObject) -> list[JsonObject]:
+    layers = mapping.get("prefix")
+    return [la for la in layers if isinstance(la, dict)] if isinstance(layers, list) else []
+
+
+def _without_file_texts(saved: JsonObject) -> JsonObject:
+    """``saved`` less the contents of files: nothing in them is a variable."""
+    layers: list[Json] = [
+        {**layer, "text": None} if layer.get("file") else layer for layer in _layers(saved)
     ]
+    return {**saved, "prefix": layers}
 
 
 def _node(value: Json) -> Node:

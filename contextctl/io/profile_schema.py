@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from contextctl.io.schema_lookup import expected, keys_of, meant, schema_at
+from contextctl.io.schema_lookup import expected, keys_of, meant, schema_at, types_of
 from contextctl.io.shipped import schema
 from contextctl.model.message import Json, JsonObject
 
@@ -104,9 +104,12 @@ def _simple(error: _Broken, raw: Mapping[Way, str]) -> tuple[str, str]:
     if rule in ("enum", "const"):
         choices = list(wanted) if rule == "enum" else [wanted]
         close = get_close_matches(value, choices, 1) if isinstance(value, str) else []
-        one_of = "one of " if len(choices) > 1 else ""
         names = ", ".join(_literal(choice) for choice in choices)
-        return f"must be {one_of}{names}, got {got}", f"did you mean '{close[0]}'?" if close else ""
+        wants = f"one of {names}" if len(choices) > 1 else names
+        others = types_of(schema_at(schema("profile"), error.way)) - {"string"}
+        if rule == "enum" and others and "type" not in error.schema:  # a word beside other types
+            wants = f"{expected({'type': [*sorted(others)]})} or {wants}"
+        return f"must be {wants}, got {got}", f"did you mean '{close[0]}'?" if close else ""
     if rule in _BOUNDS:
         return f"{_BOUNDS[rule]} {wanted}, got {got}", ""
     if rule in ("minItems", "minLength", "minProperties"):

@@ -106,7 +106,7 @@ def _jmespath_fault(expression: str) -> str:
     try:
         jmespath.compile(expression)
     except JMESPathError as error:
-        return str(error).splitlines()[0]
+        return str(error).splitlines()[0].removesuffix(", for expression:")
     return ""
 
 

@@ -1,8 +1,8 @@
 """``${VAR}`` and ``${VAR:-default}`` in a profile's values; ``$${`` is a literal ``${``.
 
 The value goes into the effective profile only. What was written is kept beside it, so that saved
-and printed profiles show ``${VAR}``. Where the key takes a number or a truth value, the filled-in text
-is read as one: ``window: ${WINDOW:-8192}`` is a number.
+and printed profiles show ``${VAR}``. Where the key takes a number or a truth value, the filled-in
+text is read as one: ``window: ${WINDOW:-8192}`` is a number.
 """
 
 from __future__ import annotations

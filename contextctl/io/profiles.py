@@ -77,10 +77,12 @@ def check_profile(
     file = find_profile(name)
     chain = Chain()
     tree = with_sets(chain.read(file), sets)
-    if any(problem.key == "" for problem in chain.problems) and not tree.entries:
-        return None, ordered(chain.problems)  # unreadable: what else is missing says nothing
+    if chain.incomplete and not tree.entries:
+        return None, ordered(chain.problems)
     read = _Reading(file.shown, chain.folders, os.environ if env is None else env)
     profile, found = read.profile(tree)
+    if chain.incomplete:  # what is missing may stand in the part that could not be read
+        found = [problem for problem in found if not problem.message.endswith("is required")]
     problems = ordered([*chain.problems, *found])
     failed = any(problem.severity == "error" for problem in problems)
     return (None if failed else profile), problems

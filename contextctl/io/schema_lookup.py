@@ -18,7 +18,7 @@ _WORDS = {
 
 
 def schema_at(schema: JsonObject, way: Sequence[str | int]) -> JsonObject | None:
-    """The schema of the value at ``way``: None when no key may stand there, ``{}`` for any value."""
+    """The schema at ``way``: None when no key may stand there, ``{}`` when any value may."""
     here: JsonObject = schema
     for step in way:
         below = _below(here, step)

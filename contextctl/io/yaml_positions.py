@@ -227,7 +227,8 @@ class _Composer:
         self._add(self._place(event), message, suggestion)
 
     def _stop(self, event: Any, message: str) -> YamlError:
-        return YamlError(Fault(self._place(event), message, keys=self._keys(None)))
+        # Deep in a file that nests without end, the whole way there would help nobody.
+        return YamlError(Fault(self._place(event), message, keys=self._keys(None)[:5]))
 
     def _keys(self, last: str | None) -> tuple[str | int, ...]:
         """The way from the root to where reading stands."""

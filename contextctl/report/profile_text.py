@@ -14,6 +14,7 @@ from contextctl.model.profile import Profile, pointer_parts, pointer_to, value_a
 _NULLABLE = frozenset(
     {
         "/compaction/when/every_steps",
+        "/history/live_share",
         "/history/recent_share",
         "/limits/requests_per_minute",
         "/workspace/path",
