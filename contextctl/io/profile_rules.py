@@ -94,14 +94,13 @@ def thresholds(profile: Profile) -> Iterator[Found]:
             "results are never shown by the rules of that zone"
         )
         yield Found("/budget/reduce", message, severity="warning")
-    history = profile.history
-    if history.recent_share is not None and history.live_share is not None:
-        if history.recent_share >= history.live_share:
-            message = (
-                f"a batch leaves {history.recent_share:g} of recent steps untouched, "
-                f"not less than the {history.live_share:g} that starts one"
-            )
-            yield Found("/history/recent_share", message)
+    recent, live = profile.history.recent_share, profile.history.live_share
+    if recent is not None and live is not None and recent >= live:
+        message = (
+            f"a batch leaves {recent:g} of recent steps untouched, "
+            f"not less than the {live:g} that starts one"
+        )
+        yield Found("/history/recent_share", message)
 
 
 def zone_values(profile: Profile) -> Iterator[Found]:
