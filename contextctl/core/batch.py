@@ -11,7 +11,9 @@ from contextctl.core.pairs import close_open_calls
 from contextctl.core.pins import accept_pins
 from contextctl.core.prefix import accept_environment, refresh_tools
 from contextctl.core.remedies import LADDER, LAST_RESORTS
+from contextctl.core.remedies.trim import trim_to_recent
 from contextctl.core.state import State
+from contextctl.core.stretches import live_start
 from contextctl.core.tail import tail_message
 
 
@@ -21,11 +23,15 @@ def settle(state: State) -> None:
     refresh_tools(state)
     state.tail = tail_message(state)
     state.zone_before = state.zone
-    if not state.allowance.must_reduce(state.total, state.fixed):
+    room = max(state.allowance.usable - state.fixed, 0)
+    if _live_is_full(state, room):
+        _begin(state)
+        recent = state.profile.history.recent_share or 0.0
+        trim_to_recent(state, int(recent * room))
+    elif not state.allowance.must_reduce(state.total, state.fixed):
         return
-    accept_environment(state)
-    accept_pins(state)
-    state.tail = tail_message(state)
+    else:
+        _begin(state)
     goal = state.allowance.tokens(state.allowance.target, state.fixed)
     for remedy in LADDER:
         if state.total <= goal:
@@ -36,3 +42,19 @@ def settle(state: State) -> None:
             break
         remedy(state, state.allowance.usable)
     refresh_tools(state)
+
+
+def _live_is_full(state: State, room: int) -> bool:
+    """Whether the steps since the last batch outgrew their share of the window."""
+    share = state.profile.history.live_share
+    if share is None:
+        return False
+    start = live_start(state.view.pieces)
+    return state.view.tokens_from(start) > share * room
+
+
+def _begin(state: State) -> None:
+    """The prefix is about to be rewritten anyway: what waited at the tail enters it now."""
+    accept_environment(state)
+    accept_pins(state)
+    state.tail = tail_message(state)

@@ -91,8 +91,9 @@ def tools_tokens(tools: Sequence[ToolSpec], counter: Counter) -> int:
 
 
 def tool_tokens(tool: ToolSpec, counter: Counter) -> int:
-    """Tokens that one tool adds to a tool array."""
-    return TOKENS_PER_TOOL + counter.text(json_text(tool.to_openai()))
+    """Tokens that one tool adds to a tool array, its JSON spaced as some clients send it."""
+    spaced = json.dumps(tool.to_openai(), ensure_ascii=False)
+    return TOKENS_PER_TOOL + counter.text(spaced)
 
 
 def json_text(value: object) -> str:

@@ -29,6 +29,11 @@ class Unit:
         return sum(piece.tokens for piece in self.pieces)
 
     @property
+    def step(self) -> int:
+        """The number of the assistant step it is, or came after."""
+        return self.pieces[0].step
+
+    @property
     def is_step(self) -> bool:
         """Whether it is an assistant step; anything else is a message from outside."""
         return self.kind == "assistant"
@@ -65,28 +70,27 @@ def live_start(pieces: Sequence[Piece]) -> int:
     return next((i for i, p in enumerate(pieces) if p.kind not in ("system", "pins")), len(pieces))
 
 
-def stretch_texts(units: Sequence[Unit]) -> list[tuple[str, Unit, Unit]]:
+def stretch_texts(units: Sequence[Unit]) -> list[tuple[str, int, int]]:
     """The whole original text of a run of units, in parts of at most ``STRETCH_CHARS`` characters.
 
-    Returns ``(text, first unit, last unit)``; a unit too long for one part is split over several.
+    Returns ``(text, first step, last step)``; a unit too long for one part spans several.
     """
-    parts: list[tuple[str, Unit, Unit]] = []
+    parts: list[tuple[str, int, int]] = []
     held: list[str] = []
-    first = units[0]
-    size, previous = 0, units[0]
+    size, first, last = 0, units[0].step, units[0].step
     for unit in units:
         text = "".join(_original(piece) for piece in unit.pieces)
         if held and size + len(text) > STRETCH_CHARS:
-            parts.append(("".join(held), first, previous))
-            held, size, first = [], 0, unit
+            parts.append(("".join(held), first, last))
+            held, size, first = [], 0, unit.step
         while len(text) > STRETCH_CHARS:
-            parts.append((text[:STRETCH_CHARS], unit, unit))
+            parts.append((text[:STRETCH_CHARS], unit.step, unit.step))
             text = text[STRETCH_CHARS:]
         held.append(text)
         size += len(text)
-        previous = unit
-    if held and size:
-        parts.append(("".join(held), first, units[-1]))
+        last = unit.step
+    if size:
+        parts.append(("".join(held), first, last))
     return parts
 
 

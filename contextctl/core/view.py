@@ -10,21 +10,38 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from contextctl.core.facts import Facts
 from contextctl.model.ledger import Action, Item
 from contextctl.model.message import JsonObject
+
+if TYPE_CHECKING:
+    from contextctl.core.digest import DigestLine
 
 Parts = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Steps that left the window together: whole text under ``ref``, named by their events."""
+    """Steps that left the window together: their whole text is under ``ref``."""
 
-    first: str
-    last: str
+    first: int
+    last: int
     ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What a digest stands for: its lines, where the whole text is, how far it is folded.
+
+    ``before`` is what the steps took in the window; ``level`` 0 is as made, 3 only refs.
+    """
+
+    lines: tuple[DigestLine, ...]
+    stretches: tuple[Stretch, ...]
+    before: int
+    level: int = 0
 
 
 @dataclass(slots=True)
@@ -35,7 +52,7 @@ class Piece:
     ``pins`` or ``retrieved``.
     ``parts`` name the owners of its tokens (``history.tool_calls``). ``raw`` is the original text
     while the message may still leave the window; a stretch that leaves is stored from it. A
-    ``settled`` piece is what a batch left behind; ``stretches`` are what a digest stands for.
+    ``settled`` piece is what a batch left behind; a digest has the ``segment`` it stands for.
     """
 
     seq: int
@@ -51,7 +68,7 @@ class Piece:
     ref: str = ""
     event: str = ""
     settled: bool = False
-    stretches: tuple[Stretch, ...] = ()
+    segment: Segment | None = None
     tokens: int = field(init=False)
     mark: bytes = field(init=False)
     item: Item = field(init=False)
@@ -138,6 +155,10 @@ class View:
         """The window as it is now was sent: later changes are measured against it."""
         self.changed_from = len(self.pieces)
         self.broke_at = None
+
+    def tokens_from(self, start: int) -> int:
+        """Tokens of ``pieces[start:]``."""
+        return (self._sums[-1] if self._sums else 0) - (self._sums[start - 1] if start else 0)
 
     def chain(self) -> bytes:
         """A digest over all pieces in order."""

@@ -135,25 +135,31 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Frozen digests of trimmed stretches.
+    """How much the frozen digest of trimmed steps carries besides their calls.
 
-    ``max_share`` is the largest share of usable for all of them, ``line_tokens`` the size for one
-    step and ``identifiers`` how many identifiers of a step are listed.
+    Facts (identifiers, paths, amounts) take up to ``step_tokens`` tokens a step plus ``share`` of
+    the tokens removed.
     """
 
-    max_share: float = 0.25
-    line_tokens: int = 60
-    identifiers: int = 24
+    step_tokens: float = 10.0
+    share: float = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What stays of old turns. ``recent_share`` None: recent steps go by ``keep_turns`` instead."""
+    """What stays of old turns.
+
+    ``live_share``: a batch also starts when the steps since the last one take more than this share
+    of what is left of usable beside system and tools; None: only the reduce trigger starts one.
+    ``recent_share``: the share a batch leaves untouched, newest steps first; None: it goes down to
+    the reduce target and to ``keep_turns``.
+    """
 
     strategy: str = "summary_recent"
     keep_turns: ZoneInts = ZoneInts(12, 6, 3)
     recall: Recall = Recall()
     digest: Digest = Digest()
+    live_share: float | None = None
     recent_share: float | None = None
 
 

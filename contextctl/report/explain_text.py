@@ -31,7 +31,8 @@ def _lines(why: Explanation) -> Iterator[str]:
         if why.did_more:
             yield f"     … and {why.did_more} more"
     yield ""
-    yield "LARGEST " + "; ".join(f"{g.event} {g.delta:,} {g.what}" for g in why.largest)
+    for index, one in enumerate(why.largest):
+        yield f"{'LARGEST' if not index else '':<8}{one.delta:>7,}  {one.event} {one.what}"
     yield f"PREFIX  {why.prefix}"
     if why.reported:
         yield f"USAGE   {why.reported}"
@@ -41,9 +42,10 @@ def _lines(why: Explanation) -> Iterator[str]:
 def _verdict(why: Explanation) -> Iterator[str]:
     sign = ">" if why.over > 0 else "<="
     state = f"OVERFLOW by {why.over:,}" if why.status == "overflow" else why.zone.upper()
+    yield f"{why.task} step {why.step} of {why.steps}: {state}"
     yield (
-        f"{why.task} step {why.step} of {why.steps}: {state}   {why.total:,} {sign} {why.usable:,}"
-        f" usable (window {why.window:,} - reserve {why.reserve_output:,})"
+        f"{why.total:,} {sign} {why.usable:,} usable"
+        f" (window {why.window:,} - reserve {why.reserve_output:,}), {why.ratio:.0%} full"
     )
     again = {True: "  replay matches", False: "  REPLAY DIFFERS", None: ""}[why.matches]
     kind = "exact" if why.exact else "estimate"
@@ -73,7 +75,7 @@ def _row(row: BucketRow) -> str:
 
 def _growth(growth: Growth) -> str:
     what = f"{growth.event} {growth.what}".strip()
-    return f"{growth.delta:>+9,}  {growth.bucket:<13} {what:<42} {growth.note}"
+    return f"{growth.delta:>+9,}  {growth.bucket:<13} {what:<34} {growth.note}"
 
 
 def _action(action: Action) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from contextctl.core.facts import Facts, extract_facts
+from contextctl.core.facts import Facts, extract_facts, omitted_names
 from contextctl.core.refs import content_hash, make_ref
 from contextctl.core.shaping import Shaped, shape_result, unwrapped
 from contextctl.core.state import State
@@ -40,7 +39,7 @@ def shape_arrival(state: State, event: ResultArrived) -> Arrival:
         text = raw or EMPTY
         return Arrival(text, state.counter.text(text), raw_tokens, facts)
     mode = profile.shaping.by_zone.at(state.zone)
-    call = ShapeCall(event.call_id, event.status, omitted_facts=_omitted)
+    call = ShapeCall(event.call_id, event.status, omitted_facts=omitted_names)
     shaped = _shape(state, event.name, raw, mode, call)
     kind = "refer" if mode == "ref" else "shape"
     if profile.remedies.offload and shaped.tokens > profile.workspace.offload_over:
@@ -71,7 +70,7 @@ def shape_older(state: State, goal: int) -> None:
 
 def refer(state: State, index: int, piece: Piece) -> None:
     """Show a result that already stands in the window as a reference to its whole text."""
-    call = ShapeCall(piece.call_id, omitted_facts=_omitted)
+    call = ShapeCall(piece.call_id, omitted_facts=omitted_names)
     shaped = _shape(state, piece.name, piece.raw, "ref", call)
     framing = sum(tokens for _, tokens in piece.parts) - state.counter.text(
         str(piece.message["content"])
@@ -108,10 +107,6 @@ def _shape(state: State, name: str, raw: str, mode: str, call: ShapeCall) -> Sha
     ref = make_ref(state.session, state.key, content_hash(unwrapped(raw)))
     rule = ShapeRule.of(state.profile, name)
     return shape_result(raw, rule, mode, state.counter, ref, state.profile.shaping.locale, call)
-
-
-def _omitted(text: str) -> Sequence[str]:
-    return extract_facts(text).values
 
 
 def _action(

@@ -1,195 +1,170 @@
-"""Trim: the oldest steps leave the window; a short digest and a ref stay in their place.
+"""Trim: the oldest steps leave the window; a digest of them and a ref stay in their place.
 
-Digests are frozen: made once from the raw steps, appended, never rewritten, so that the prompt
-prefix before the newest one always holds. User messages stay verbatim. When digests together
-outgrow their share, the oldest of them fold into one line each.
+Digests are frozen: made once from the raw steps and appended, so that the prompt prefix before the
+newest one always holds. User messages stay, verbatim and in order, as messages of their own. One
+batch leaves one ref to the whole text of everything it took (more when that is very long).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from contextctl.core.count import message_parts
-from contextctl.core.digest import step_line
+from contextctl.core.digest import DigestLine, DigestRule, digest_lines, segment_text, step_facts
 from contextctl.core.state import State
 from contextctl.core.stretches import Unit, live_start, stretch_texts, units_from
-from contextctl.core.view import Piece, Stretch
+from contextctl.core.view import Piece, Segment, Stretch, message_bytes
 from contextctl.model.ledger import Action
 from contextctl.model.message import Message
 
 RULE = "/history"
+# About what the call of a step takes in a digest, to see beforehand how many steps must leave.
+CALL_TOKENS = 30
 HEADING = {
-    "en": "[trimmed] Steps {first}..{last} left the window; whole text: {refs}",
-    "zh": "[已裁剪] 步骤 {first}..{last} 已移出窗口；原文：{refs}",
+    "en": "[trimmed] Steps {first}-{last}; whole text: {refs}",
+    "zh": "[已裁剪] 步骤 {first}-{last}；原文：{refs}",
 }
-FOLDED = {
-    "en": "[trimmed] Earlier steps left the window; their whole text by ref:",
-    "zh": "[已裁剪] 更早的步骤已移出窗口；原文引用：",
-}
+MORE = {"en": "[trimmed] Steps {first}-{last}", "zh": "[已裁剪] 步骤 {first}-{last}"}
 
 
 def trim_older(state: State, goal: int) -> None:
     """Trim what is neither protected nor among the turns the zone lets stay, until ``goal``."""
-    _trim(state, goal, protect=state.profile.compaction.protect_steps)
+    _trim(state, lambda free, units: _by_goal(state, free, units, goal))
+
+
+def trim_to_recent(state: State, recent_tokens: int) -> None:
+    """Trim everything but the newest steps that fit in ``recent_tokens``."""
+    _trim(state, lambda free, units: _by_recent(free, units, recent_tokens))
 
 
 def trim_protected(state: State, goal: int) -> None:
     """Trim protected steps as well, oldest first; the newest unit stays."""
-    _trim(state, goal, protect=1)
-    fold_digests(state, keep_share=0.0, goal=goal)
+    _trim(state, lambda free, units: _by_goal(state, free, units, goal), protect=1)
 
 
-def _trim(state: State, goal: int, protect: int) -> None:
-    profile = state.profile
+def _trim(
+    state: State,
+    choose: Callable[[Sequence[Unit], Sequence[Unit]], int],
+    protect: int | None = None,
+) -> None:
+    profile, view = state.profile, state.view
     if not profile.remedies.trim or profile.history.strategy == "keep_all":
         return
-    view = state.view
     units = units_from(view.pieces, live_start(view.pieces))
-    free = units[: _protected_from(units, protect)]
-    if not free:
-        return
-    digests = _Digests(state)
-    cut = _cut(state, free, units, goal, digests)
-    if not cut:
-        return
-    fresh = digests.pieces(free[:cut])
-    view.replace(free[0].start, free[cut - 1].stop, fresh)
-    share = profile.history.digest.max_share
-    if _digest_tokens(view.pieces) > share * state.allowance.usable:
-        fold_digests(state, keep_share=share / 2, goal=0)
+    stays = profile.compaction.protect_steps if protect is None else protect
+    free = units[: _protected_from(units, stays)]
+    cut = choose(free, units) if free else 0
+    if cut:
+        leaving = free[:cut]
+        fresh = list(_left_behind(state, leaving))
+        view.replace(leaving[0].start, leaving[-1].stop, fresh)
 
 
 def _protected_from(units: Sequence[Unit], protect: int) -> int:
     """The index of the first unit that has to stay: the last ``protect`` steps, and the newest."""
     steps = [index for index, unit in enumerate(units) if unit.is_step]
-    newest = len(units) - 1
-    return min(steps[-protect], newest) if len(steps) >= protect > 0 else min(newest, 0)
+    newest = max(len(units) - 1, 0)
+    return min(steps[-protect], newest) if len(steps) >= protect > 0 else 0
 
 
-def _cut(
-    state: State, free: Sequence[Unit], units: Sequence[Unit], goal: int, digests: _Digests
-) -> int:
-    """How many of the free units leave: until the goal is met and the zone's turns are kept."""
+def _by_goal(state: State, free: Sequence[Unit], units: Sequence[Unit], goal: int) -> int:
+    """How many free units leave: until the goal is met and only the zone's turns are left."""
+    rule = state.profile.history.digest
     turns = sum(unit.is_step for unit in units)
     keep = state.profile.history.keep_turns.at(state.zone_before)
     after = state.total
     for index, unit in enumerate(free):
         if after <= goal and turns <= keep:
             return index
+        if unit.kind == "user":
+            continue
         after -= unit.tokens
         if unit.is_step:
             turns -= 1
-            after += digests.line_tokens(unit)
-        else:
-            after += unit.tokens if unit.kind == "user" else 0
+            after += int(CALL_TOKENS + rule.step_tokens + rule.share * unit.tokens)
     return len(free)
 
 
-class _Digests:
-    """Makes digest pieces for runs of steps, each line counted once."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._rule = state.profile.history.digest
-        self._lines: dict[int, str] = {}
-        self._seen: set[str] = set()
-
-    def line_tokens(self, unit: Unit) -> int:
-        return self._state.counter.text(self._line(unit)) + 1
-
-    def pieces(self, units: Iterable[Unit]) -> list[Piece]:
-        """What stays of ``units``: user messages as they are, a digest for each run between them."""
-        out: list[Piece] = []
-        run: list[Unit] = []
-        for unit in units:
-            if unit.kind == "user":
-                out += self._digest(run)
-                run = []
-                unit.pieces[0].settled = True
-                out.append(unit.pieces[0])
-            else:
-                run.append(unit)
-        return out + self._digest(run)
-
-    def _line(self, unit: Unit) -> str:
-        line = self._lines.get(unit.start)
-        if line is None:
-            line, carried = step_line(unit.pieces, self._seen, self._rule.identifiers)
-            self._seen.update(carried)
-            self._lines[unit.start] = line
-        return line
-
-    def _digest(self, run: Sequence[Unit]) -> list[Piece]:
-        if not run:
-            return []
-        state = self._state
-        before = sum(unit.tokens for unit in run)
-        stretches = [
-            Stretch(first.pieces[0].event, last.pieces[-1].event, state.offload(text))
-            for text, first, last in stretch_texts(run)
-        ]
-        heading = HEADING[state.profile.shaping.locale].format(
-            first=stretches[0].first,
-            last=stretches[-1].last,
-            refs=", ".join(stretch.ref for stretch in stretches),
-        )
-        text = "\n".join([heading, *(self._line(unit) for unit in run)])
-        return [_piece(state, text, stretches, before)]
+def _by_recent(free: Sequence[Unit], units: Sequence[Unit], recent_tokens: int) -> int:
+    """How many free units leave so that what follows them is at most ``recent_tokens``."""
+    room = recent_tokens - sum(unit.tokens for unit in units[len(free) :])
+    for index in range(len(free) - 1, -1, -1):
+        room -= free[index].tokens
+        if room < 0:
+            return index + 1
+    return 0
 
 
-def fold_digests(state: State, keep_share: float, goal: int) -> None:
-    """Fold the oldest digests into one message of refs, until the rest fit ``keep_share``."""
-    pieces = state.view.pieces
-    room = keep_share * state.allowance.usable
-    kept = _digest_tokens(pieces)
-    fold: list[int] = []
-    for index, piece in enumerate(pieces):
-        if piece.kind == "digest" and kept > room and state.total > goal:
-            fold.append(index)
-            kept -= piece.tokens
-    if not fold:
-        return
-    stretches = [stretch for index in fold for stretch in pieces[index].stretches]
-    before = sum(pieces[index].tokens for index in fold)
-    lines = [f"{s.first}..{s.last}: {s.ref}" for s in stretches]
-    text = "\n".join([FOLDED[state.profile.shaping.locale], *lines])
-    folded = _piece(state, text, stretches, before)
-    if folded.tokens >= before:
-        return
-    gone = set(fold)
-    rest = [piece for index, piece in enumerate(pieces[: fold[-1] + 1]) if index not in gone]
-    at = fold[0]
-    state.view.replace(at, fold[-1] + 1, [folded, *rest[at:]])
+def _left_behind(state: State, leaving: Sequence[Unit]) -> Iterator[Piece]:
+    """What stays of ``leaving``: user messages as they are, a digest for each run between them."""
+    stretches = tuple(
+        Stretch(first, last, state.offload(text)) for text, first, last in stretch_texts(leaving)
+    )
+    stands = _standing(state, leaving)
+    run: list[Unit] = []
+    for unit in leaving:
+        if unit.kind != "user":
+            run.append(unit)
+            continue
+        if run:
+            yield _digest(state, run, stretches, stands)
+            run, stretches = [], ()
+        unit.pieces[0].settled = True
+        yield unit.pieces[0]
+    if run:
+        yield _digest(state, run, stretches, stands)
 
 
-def _digest_tokens(pieces: Iterable[Piece]) -> int:
-    return sum(piece.tokens for piece in pieces if piece.kind == "digest")
+def _standing(state: State, leaving: Sequence[Unit]) -> Callable[[str], bool]:
+    """Whether a value stands in what stays of the window anyway."""
+    gone = {id(piece) for unit in leaving if unit.kind != "user" for piece in unit.pieces}
+    stays = b"\n".join(
+        message_bytes(piece.message) for piece in state.view.pieces if id(piece) not in gone
+    ).decode("utf-8", "surrogatepass")
+    return lambda value: value in stays
 
 
-def _piece(state: State, text: str, stretches: Sequence[Stretch], before: int) -> Piece:
+def _digest(
+    state: State,
+    run: Sequence[Unit],
+    stretches: tuple[Stretch, ...],
+    stands: Callable[[str], bool],
+) -> Piece:
+    rule = state.profile.history.digest
+    lines: tuple[DigestLine, ...] = ()
+    if state.profile.history.strategy == "summary_recent":
+        steps = [step_facts(unit.pieces) for unit in run]
+        lines = digest_lines(steps, stands, DigestRule(rule.step_tokens, rule.share))
+    segment = Segment(lines, stretches, sum(unit.tokens for unit in run))
+    return digest_piece(state, segment, run[0].step, run[-1].step, run[0].pieces[0].event)
+
+
+def digest_piece(state: State, segment: Segment, first: int, last: int, event: str) -> Piece:
+    """A digest as a message of the window, with the action that says what it replaces."""
+    refs = ", ".join(stretch.ref for stretch in segment.stretches)
+    form = (HEADING if refs else MORE)[state.profile.shaping.locale]
+    text = segment_text(segment.lines, form.format(first=first, last=last, refs=refs))
     message = Message(role="user", content=text)
     tokens = sum(message_parts(message, state.counter).values())
-    target = f"{stretches[0].first}..{stretches[-1].last}"
     action = Action(
         kind="trim",
-        target=target,
+        target=event,
         bucket="history",
-        tokens_before=before,
+        tokens_before=segment.before,
         tokens_after=tokens,
         rule=RULE,
         origin=state.profile.origin(RULE),
-        ref=stretches[0].ref,
+        ref=segment.stretches[0].ref if segment.stretches else "",
     )
-    piece = Piece(
+    state.take(action)
+    return Piece(
         seq=state.seq,
-        step=0,
+        step=first,
         kind="digest",
         message=message.to_openai(),
         parts=(("history.summary", tokens),),
-        event=target,
+        event=event,
         action=action,
         settled=True,
-        stretches=tuple(stretches),
+        segment=segment,
     )
-    state.take(action)
-    return piece

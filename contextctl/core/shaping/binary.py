@@ -26,8 +26,10 @@ _DATA_URI = re.compile(
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}+={0,2}")
 # Base64 in lines, also where the line ends are escaped inside a JSON string.
+_LINE_END = r"(?:\r?\n|\\n|\\r\\n)"
 _WRAPPED = re.compile(
-    r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{48,77}(?:\r?\n|\\n|\\r\\n)){3,}+[A-Za-z0-9+/]{1,76}={0,2}"
+    rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{48,77}}(?:{_LINE_END}[A-Za-z0-9+/]{{48,77}}){{2,}}"
+    rf"(?:{_LINE_END}[A-Za-z0-9+/]{{1,76}}={{0,2}})?"
 )
 
 

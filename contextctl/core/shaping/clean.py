@@ -15,7 +15,6 @@ _ANSI = re.compile(
     "|\x1b[ -/]*[0-~]?"
 )
 _OVERWRITTEN = re.compile("[^\r\n]*\r(?=[^\r\n])")
-_BACKSPACED = re.compile("[^\x08\n]\x08")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
 
 
@@ -38,8 +37,18 @@ def clean_text(text: str) -> str:
         text = re.sub("\r+\n", "\n", text)
         text = _OVERWRITTEN.sub("", text).replace("\r", "")
     if "\x08" in text:
-        text = _BACKSPACED.sub("", text)
+        text = _backspaced(text)
     return _CONTROL.sub("", text)
+
+
+def _backspaced(text: str) -> str:
+    out: list[str] = []
+    for character in text:
+        if character != "\x08":
+            out.append(character)
+        elif out and out[-1] != "\n":
+            out.pop()
+    return "".join(out)
 
 
 def whole_characters(text: str) -> str:

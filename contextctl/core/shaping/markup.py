@@ -11,13 +11,14 @@ _DOCUMENT = re.compile(
 )
 _XML = re.compile(r"\A\s*(?:<\?xml\s|<([A-Za-z_][\w.:-]*)(?:\s[^<>]*)?>.*</\1>\s*\Z)", re.DOTALL)
 _SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
-_BLOCKS = frozenset(
-    (
-        "address article aside blockquote body br caption dd div dl dt fieldset figcaption figure "
-        "footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tbody tfoot "
-        "thead title tr ul"
-    ).split()
-)
+# fmt: off
+_BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "dd", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5",
+    "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tbody",
+    "tfoot", "thead", "title", "tr", "ul",
+})
+# fmt: on
 _SPACES = re.compile(r"[ \t\r\f\v\xa0]+")
 _GAPS = re.compile(r"\n{3,}")
 

@@ -17,11 +17,13 @@ from contextctl.model.message import Json
 MAX_DEPTH = 100
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SPACED = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\r\n]+', re.DOTALL)
 _LOOSE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[ \t\r\n]+|-?Infinity|NaN', re.DOTALL)
 _UNICODE = re.compile(
     r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|.)",
     re.DOTALL,
 )
+_HALF = re.compile("[\ud800-\udfff]")
 _NOT_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
@@ -85,7 +87,17 @@ def compact_json(text: str) -> str:
     Nothing is parsed: digits, key order and repeated keys stay as written. ``NaN`` and the
     infinities, which are not JSON, become strings. ``text`` must be what ``parse_json`` accepts.
     """
-    return _LOOSE.sub(_tight, text)
+    if "\\u" in text or "NaN" in text or "Infinity" in text:
+        return _LOOSE.sub(_tight, text)
+    return _SPACED.sub(r"\1", text)
+
+
+def escaped_halves(text: str) -> str:
+    """JSON that can be written as UTF-8: halves of surrogate pairs joined, or escaped if alone."""
+    if text.isascii() or _HALF.search(text) is None:
+        return text
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", joined)
 
 
 def gains_from_compaction(text: str) -> bool:

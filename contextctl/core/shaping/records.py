@@ -24,11 +24,12 @@ _SAMPLE = 50
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """A parsed result. ``kind``: ``json``, ``ndjson``, ``python``; ``whole``: its compact text."""
+    """A parsed result. ``kind``: ``json``, ``ndjson``, ``python``; ``text``: as it came."""
 
     kind: str
     root: Json
-    whole: str
+    text: str
+    duplicates: tuple[str, ...] = ()
     items: Items | None = None
 
     def dumped(self, value: Json, note: JsonObject) -> str:
@@ -128,7 +129,7 @@ class _View:
     def _text(self, value: Json, count: int, dropped: int) -> tuple[str, int]:
         """The first form that fits: a part states what it is, a whole only if it is cheap."""
         notes = self._notes(count, dropped)
-        whole = self.setting.tokens(self.source.whole) if len(notes) > 1 else 0
+        whole = self.setting.tokens(self.source.text) if len(notes) > 1 else 0
         for note in notes[:-1]:
             text = self.source.dumped(value, note)
             tokens = self.setting.tokens(text)
@@ -161,7 +162,7 @@ class _View:
             if spent <= setting.cap:
                 return shown, spent
             room = int(room * min(0.9, setting.cap / spent))
-        cut = cut_middle(self.source.whole, setting)
+        cut = cut_middle(self.source.text, setting)
         return cut.text, cut.tokens
 
     def _pruned_note(self, count: int, size: int, room: int) -> JsonObject:
@@ -185,7 +186,7 @@ class _View:
         unknown = [path for path in fields if path not in self.matched]
         if found is not None and not found.rows:
             unknown = []
-        returned, total = len(text), max(len(text), len(self.source.whole))
+        returned, total = len(text), max(len(text), len(self.source.text))
         if found is not None:
             returned, total = count, found.total
         media = "application/json" if self.source.kind != "python" else "text/plain"
@@ -198,8 +199,13 @@ class _View:
             omitted=total - returned if found is not None or pruned else 0,
             truncated=pruned or (found is not None and count < total),
             next_cursor=None if found is None else _plain(next_cursor(found, count, self.setting)),
-            warnings=tuple(_unknown_field(path, self.source.root) for path in unknown),
-            lossless=lossless and (found is None or count == len(found.rows)),
+            warnings=(
+                *(_unknown_field(path, self.source.root) for path in unknown),
+                *(_repeated_key(key) for key in self.source.duplicates),
+            ),
+            lossless=lossless
+            and not self.source.duplicates
+            and (found is None or count == len(found.rows)),
             media=media,
         )
 
@@ -211,7 +217,7 @@ def _missed(source: Records, setting: Setting) -> Shaped:
     note: JsonObject = {"hint": said, "available": list(field_paths(source.root, 20))}
     if setting.ref:
         note["ref"] = setting.ref
-    small = setting.tokens(source.whole) <= min(_SMALL_TOKENS, setting.cap // 2)
+    small = setting.tokens(source.text) <= min(_SMALL_TOKENS, setting.cap // 2)
     form = replace(source, kind="json")
     text = form.dumped({"result": source.root} if small else {}, note)
     if setting.tokens(text) > setting.cap:
@@ -220,7 +226,7 @@ def _missed(source: Records, setting: Setting) -> Shaped:
     if tokens > setting.cap:
         cut = cut_middle(text, setting)
         text, tokens = cut.text, cut.tokens
-    size = len(source.whole)
+    size = len(source.text)
     return Shaped(
         text=text,
         tokens=tokens,
@@ -240,7 +246,7 @@ def _dominant(items: Items | None, source: Records) -> Items | None:
     if items is None or len(items.rows) < 2:
         return None
     first = sum(len(dump_exact(row)) for row in items.rows[:_SAMPLE]) / len(items.rows[:_SAMPLE])
-    return items if first * len(items.rows) * 2 > len(source.whole) else None
+    return items if first * len(items.rows) * 2 > len(source.text) else None
 
 
 def _place(source: Records) -> str:
@@ -276,6 +282,10 @@ def _sample(value: Json) -> Json:
 def _unknown_field(path: str, root: Json) -> str:
     known = ", ".join(field_paths(root, 12))
     return f"field '{path}' occurs nowhere in this result; it has: {known}"
+
+
+def _repeated_key(key: str) -> str:
+    return f"key '{key}' occurs twice in one object; its last value is kept"
 
 
 def _plain(cursor: Json) -> Json:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from contextctl.core.exact_json import Number, dump_exact
 from contextctl.core.shaping.binary import RUN_CHARS, binary_kind, longest_word, without_encoded
-from contextctl.core.shaping.clean import clean_text, is_clean, whole_characters
+from contextctl.core.shaping.clean import clean_text, is_clean
 from contextctl.core.shaping.cut import cut_middle
 from contextctl.core.shaping.markup import html_text, is_html, is_xml
 from contextctl.core.shaping.read_json import (
     compact_json,
+    escaped_halves,
     gains_from_compaction,
     parse_json,
     parse_lines,
@@ -61,7 +62,7 @@ def shape_result(
     setting = Setting(rule, counter, ref, locale, call)
     if rule.disposable:
         return _disposed(raw, setting)
-    if mode == "full" and _is_plain(raw):
+    if mode == "full" and not _asks_for_records(setting) and _is_plain(raw):
         tokens = counter.text(raw)
         if tokens <= rule.max_tokens:
             return _whole(raw, tokens, "text")
@@ -92,10 +93,9 @@ def _shape(source: str, setting: Setting) -> Shaped:
 
 
 def _shape_json(records: Records, text: str, setting: Setting) -> Shaped:
-    rule = setting.rule
     if not isinstance(records.root, (dict, list)):
         return _shape_text(text, setting)
-    if rule.fields is None and rule.page is None and setting.call.cursor is None:
+    if not _asks_for_records(setting):
         whole = _cheapest(text, records, setting)
         tokens = setting.tokens(whole)
         if tokens <= setting.cap:
@@ -112,11 +112,10 @@ def _shape_text(text: str, setting: Setting) -> Shaped:
         clean = setting.say(key, ref=setting.ref) + "\n" + clean_text(html_text(clean))
         lossless = False
     if not clean.strip():
-        clean = setting.say("empty")
+        said = setting.say("empty")
+        return replace(_whole(said, setting.tokens(said), "empty"), returned=0, total=0)
     tokens = setting.tokens(clean)
-    rule = setting.rule
-    asked = rule.fields is not None or rule.page is not None or setting.call.cursor is not None
-    if kind == "text" and (asked or tokens > setting.cap):
+    if kind == "text" and (_asks_for_records(setting) or tokens > setting.cap):
         table = parse_table(clean)
         if table is not None:
             shaped = shape_table(table, clean, setting)
@@ -152,6 +151,11 @@ def _refer(source: str, shaped: Shaped, setting: Setting) -> Shaped:
     return replace(reference, warnings=shaped.warnings)
 
 
+def _asks_for_records(setting: Setting) -> bool:
+    rule = setting.rule
+    return rule.fields is not None or rule.page is not None or setting.call.cursor is not None
+
+
 def _is_plain(raw: str) -> bool:
     """Whether nothing about ``raw`` asks for a closer look than its length."""
     first = raw.lstrip()[:8]
@@ -169,9 +173,9 @@ def _records(text: str) -> Records | None:
     if parsed is None and "\n" in text:
         parsed, kind = parse_lines(text), "ndjson"
     if parsed is not None:
-        return Records(kind, parsed.value, compact_json(text) if kind == "json" else text)
+        return Records(kind, parsed.value, text, parsed.duplicates)
     literal = _literal(text)
-    return None if literal is None else Records("python", literal, dump_exact(literal))
+    return None if literal is None else Records("python", literal, text)
 
 
 def _literal(text: str) -> Json:
@@ -199,13 +203,14 @@ def _as_json(value: object) -> Json:
 
 def _cheapest(text: str, records: Records, setting: Setting) -> str:
     """The text as it came, or its compact form where that is strict JSON or saves tokens."""
-    plain = whole_characters(text.strip())
+    plain = escaped_halves(text.strip().removeprefix("\ufeff"))
     if records.kind == "ndjson":
         return plain
     if records.kind == "json" and not gains_from_compaction(plain):
         return plain
-    compact = whole_characters(records.whole)
-    odd = records.kind == "python" or "NaN" in plain or "Infinity" in plain
+    python = records.kind == "python"
+    compact = dump_exact(records.root) if python else compact_json(plain)
+    odd = python or "NaN" in plain or "Infinity" in plain
     return compact if odd or setting.tokens(compact) < setting.tokens(plain) else plain
 
 
