@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from typing import TYPE_CHECKING
 
 from contextctl.errors import UsageError
@@ -49,10 +50,19 @@ def _pairs(source: Source) -> list[tuple[dict[str, object], dict[str, object]]]:
         raise UsageError(f"'{source.path}' is no cassette, its YAML is broken: {error}") from None
     if not isinstance(tape, dict):
         return []
-    if isinstance(tape.get("interactions"), list):
-        rows = [row for row in tape["interactions"] if isinstance(row, dict)]
-        return [(row.get("request") or {}, row.get("response") or {}) for row in rows]
-    return list(zip(tape.get("requests") or [], tape.get("responses") or [], strict=False))
+    rows = tape.get("interactions")
+    if isinstance(rows, list):
+        known = [row for row in rows if isinstance(row, dict)]
+        return [(_mapping(row.get("request")), _mapping(row.get("response"))) for row in known]
+    requests, responses = tape.get("requests"), tape.get("responses")
+    if not isinstance(requests, list) or not isinstance(responses, list):
+        return []
+    pairs = zip(requests, responses, strict=False)
+    return [(_mapping(request), _mapping(response)) for request, response in pairs]
+
+
+def _mapping(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
 
 
 def _reply(response: dict[str, object]) -> JsonObject:
@@ -75,6 +85,13 @@ def _text(body: object) -> str:
         body = body.get("string")
     if isinstance(body, bytes):
         if body.startswith(b"\x1f\x8b"):
-            body = gzip.decompress(body)
+            body = _unpacked(body)
         return body.decode("utf-8", "replace")
     return body if isinstance(body, str) else ""
+
+
+def _unpacked(body: bytes) -> bytes:
+    try:
+        return gzip.decompress(body)
+    except (OSError, EOFError, zlib.error):
+        return b""  # a cassette that was cut: the request without its answer

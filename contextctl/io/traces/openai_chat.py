@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contextctl.io.traces.draft import Draft, as_list, as_object, tool_call, tool_result
+from contextctl.io.traces.draft import Draft, as_list, as_object, as_text, tool_call, tool_result
 from contextctl.model.message import message_from_openai
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def read(source: Source) -> Iterator[Trace]:
 
 def is_message(value: Json) -> bool:
     """Whether a value is one chat message."""
-    return isinstance(value, dict) and value.get("role") in _ROLES and "messages" not in value
+    if not isinstance(value, dict) or "messages" in value:
+        return False
+    return as_text(value.get("role")) in _ROLES
 
 
 def is_conversation(value: Json) -> bool:

@@ -34,7 +34,8 @@ def read(source: Source) -> Iterator[Trace]:
     for line, value in source.values():
         body, draft = as_object(value), Draft("", NAME)
         response = as_object(body.get("response"))
-        draft.offer(as_list(body.get("tools")) or as_list(as_object(body["kwargs"]).get("tools")))
+        inner = as_object(body.get("kwargs")).get("tools")
+        draft.offer(as_list(body.get("tools")) or as_list(inner))
         for item in as_list(body.get("messages")):
             add_checked(draft, flat(as_object(item)), source, line)
         choice = as_object((as_list(response.get("choices")) or [None])[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import zlib
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -97,11 +98,12 @@ def open_source(path: str | Path) -> Source:
         _look(source)
     except FileNotFoundError:
         raise UsageError(f"no trace file '{path}'; check the path") from None
-    except (OSError, EOFError, UnicodeError) as error:
+    except (OSError, EOFError, UnicodeError, zlib.error) as error:
         raise UsageError(f"cannot read the trace file '{path}': {error}") from None
     if not source.text.strip("\x00 \t\r\n"):
         raise UsageError(f"the trace file '{path}' is empty")
-    source.warnings.clear()
+    if source.lines:
+        source.warnings.clear()  # they come again when the lines are read
     return source
 
 
@@ -116,8 +118,9 @@ def _look(source: Source) -> None:
         source.lines = True
         source.head = tuple(islice((value for _, value in source.values()), _HEAD_VALUES))
         return
+    text = source.read_text().replace("\x00", "")
     try:
-        source.head = (json.loads(source.read_text().replace("\x00", "")),)
+        source.head = (_without_surrogates(json.loads(text), text, source, 1),)
     except (ValueError, RecursionError):
         # Not one document either: perhaps JSON Lines whose first line is torn.
         source.lines = True

@@ -6,6 +6,7 @@ agents that sit on both copy one or the other.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from contextctl.model.trace import UsageFact
@@ -63,6 +64,6 @@ def _includes_cache(raw: Mapping[str, Json], prompt: int, completion: int) -> bo
 def _number(raw: Mapping[str, Json], keys: tuple[str, ...]) -> int:
     for key in keys:
         value = raw.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
             return int(value)
     return 0
