@@ -23,6 +23,8 @@ _NULLABLE = frozenset(
 )
 # Text that no YAML reader takes for anything but text.
 _PLAIN = re.compile(r"[A-Za-z_/][\w./@%+-]*")
+# What YAML takes for a line break or refuses as it stands.
+_INVISIBLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 
 
@@ -111,8 +113,8 @@ def _pruned(value: Json, pointer: str) -> Json:
 def _says_something(value: Json, pointer: str) -> bool:
     if value is None:
         return pointer in _NULLABLE
-    empty_parts = pointer.startswith(("/prefix/", "/tools/", "/mcp/", "/subagents/"))
-    return not (empty_parts and value in ("", [], {}))
+    may_go = pointer.startswith(("/prefix/", "/tools/", "/mcp/", "/subagents/"))
+    return not (may_go and value in ("", [], {}) and not pointer.endswith("/text"))
 
 
 def _lines(value: Json, indent: str, pointer: str) -> Iterator[tuple[str, str]]:
@@ -149,7 +151,8 @@ def _flow(value: Json) -> str:
 def _scalar(value: Json) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    return _INVISIBLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
