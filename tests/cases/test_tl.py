@@ -10,13 +10,9 @@ from typing import Any
 
 import pytest
 
-from contextctl.core.arguments import replayable
 from contextctl.io.model_map import model_facts
-from contextctl.io.models import open_model
 from contextctl.io.tools import open_tools
-from contextctl.model.message import Message
 from contextctl.model.profile import profile_from_mapping
-from contextctl.model.reply import Request
 from tests.servers.strict_openai import serving
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,18 +58,34 @@ class TestUnknownModels:
 
 
 class TestMalformedArguments:
-    def test_the_loop_goes_on_and_the_function_never_runs(self, shared, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
+    def test_the_run_goes_on_and_the_function_never_runs(self, cli, shared, tmp_path):
         source = (shared / "cases/inputs/TL-03/tools_mod.py").read_text(encoding="utf-8")
         (tmp_path / "tools_mod.py").write_text(source, encoding="utf-8")
-        with serving(script_of(shared, "TL-03")) as server:
-            messages, results = walk(server.url, tmp_path)
+        (tmp_path / "tasks.jsonl").write_text('{"id": "t1", "input": "weather?"}', encoding="utf-8")
+        script = script_of(shared, "TL-03")
+        with serving(script) as server:
+            text = PROFILE.format(url=server.url)
+            (tmp_path / "profile.yaml").write_text(text, encoding="utf-8")
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", "--format", "json")
+        assert done.code == 0, done.err
         assert [entry["problems"] for entry in server.requests] == [[]] * 11
         assert (tmp_path / "side.log").read_text(encoding="utf-8") == "ping\n"
-        assert messages[-1]["content"] == "finished"
-        for (name, raw, text), says in zip(results, FAULTS, strict=True):
-            assert says in text, (name, raw)
-            assert len(text) < 260
+        events = events_of(tmp_path / "run/tasks/t1/record.jsonl")
+        results = [event for event in events if event["kind"] == "result"]
+        assert ["ok" if "pong" in says else "error" for says in FAULTS] == [
+            event["status"] for event in results
+        ]
+        for event, says in zip(results, FAULTS, strict=True):
+            assert says in event["content"]
+            assert len(event["content"]) < 260
+        written = [
+            line["message"]["tool_calls"][0]["function"]["arguments"] for line in script[:-1]
+        ]
+        assert raw_arguments(events) == written
+        last = server.requests[-1]["body"]["messages"]
+        shown = [m["tool_calls"][0]["function"]["arguments"] for m in last if "tool_calls" in m]
+        for sent, raw in zip(shown, written, strict=True):
+            assert sent == (raw if raw in {'{"city": 5}', '{"town": "Paris"}'} else "{}")
 
     def test_a_long_raw_value_is_cut_in_the_result(self, tmp_path):
         (tmp_path / "long_mod.py").write_text("def weather(city: str): ...\n", encoding="utf-8")
@@ -101,36 +113,20 @@ FAULTS = (
 )
 
 
-def walk(url: str, folder: Path) -> tuple[list[dict[str, Any]], list[tuple[str, str, str]]]:
-    """The whole conversation, with each call's name, raw arguments and result."""
-    mapping = {
-        "version": 1,
-        "model": {"name": "openai/stub", "api_base": url, "retries": 0},
-        "tools": {
-            "weather": {"python": "tools_mod:weather"},
-            "ping": {"python": "tools_mod:ping"},
-        },
-    }
-    profile = profile_from_mapping(mapping, path=str(folder / "profile.yaml"))
-    model, tools = open_model(profile), open_tools(profile)
-    specs = tuple(spec.to_openai() for spec in tools.specs())
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "weather?"}]
-    results: list[tuple[str, str, str]] = []
-    while True:
-        said = model.complete(Request(tuple(messages), specs)).message
-        messages.append(shown(said))
-        if not said.tool_calls:
-            return messages, results
-        for call in said.tool_calls:
-            outcome = tools.call(call.name, call.arguments, call.id)
-            results.append((call.name, call.arguments, outcome.content))
-            answer = {"role": "tool", "tool_call_id": call.id, "content": outcome.content}
-            messages.append(answer)
+PROFILE = """version: 1
+model: {{name: openai/stub, window: 20000, api_base: {url}, retries: 0}}
+tools:
+  weather: {{python: "tools_mod:weather"}}
+  ping: {{python: "tools_mod:ping"}}
+"""
 
 
-def shown(message: Message) -> dict[str, Any]:
-    """The message as a window shows it: arguments that a provider accepts."""
-    out: dict[str, Any] = message.to_openai()
-    for call in out.get("tool_calls", []):
-        call["function"]["arguments"] = replayable(call["function"]["arguments"])
-    return out
+def events_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def raw_arguments(events: list[dict[str, Any]]) -> list[str]:
+    """What the model wrote, as the record keeps it."""
+    messages = [event["message"] for event in events if event["kind"] == "message"]
+    calls = [call for message in messages for call in message.get("tool_calls", [])]
+    return [call["function"]["arguments"] for call in calls]
