@@ -1,6 +1,6 @@
 """Recording at the HTTP client that the OpenAI and Anthropic SDKs share.
 
-Streams, raw responses, parse helpers and the async twins all pass here, in their provider's own
+Streams, raw responses, parsed ones and the async twins all pass here, in their provider's own
 form. Bytes go through untouched; they are only looked at when the response is closed.
 """
 

@@ -132,9 +132,7 @@ def test_openai_chat_streamed(server: TwoProviders, tape: Path) -> None:
     assert trace.usages[2].completion_tokens == 9
 
 
-def test_openai_raw_responses_and_helpers_are_recorded_too(
-    server: TwoProviders, tape: Path
-) -> None:
+def test_openai_raw_and_parsed_streams_are_recorded_too(server: TwoProviders, tape: Path) -> None:
     client = openai_client(server, tape)
     asked = [{"role": "user", "content": QUESTION}]
     raw = client.chat.completions.with_raw_response.create(model="stub-1", messages=asked)

@@ -132,7 +132,7 @@ def test_claude_code() -> None:
     )
     assert spelled(main) == [
         "user: fix the till",
-        "assistant: I ask a helper.",
+        "assistant: I ask a subagent.",
         '-> Task({"prompt": "find it"}) #t1',
         "tool #t1: It is in till.ts",
         "assistant: ",
