@@ -15,8 +15,7 @@ from contextctl.model.profile import Profile, value_at
 
 # JSON pointer (``*`` stands for one or more steps) -> what happens instead.
 NOT_YET: dict[str, str] = {
-    "/model/fallbacks": "the first model is the only one tried",
-    "/tools/*/http": "this tool cannot be called",
+    "/budget/caps": "no bucket is held to its cap",
     "/mcp": "no MCP server is started",
     "/defer": "no tool schema is deferred",
     "/disclosure": "no skill and no knowledge is loaded",
@@ -31,7 +30,6 @@ NOT_YET: dict[str, str] = {
     "/plan": "no plan is kept",
     "/subagents": "no subagent is offered",
     "/limits/max_depth": "no subagent is offered",
-    "/limits/requests_per_minute": "requests are not held back",
     "/limits/done_when": "a task ends with an answer",
     "/remedies/disclose": "this remedy does nothing",
     "/remedies/isolate": "this remedy does nothing",

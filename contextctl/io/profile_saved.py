@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import cast
 
-from contextctl.errors import ProfileError
 from contextctl.io.profile_report import Places
 from contextctl.io.profile_variables import Variables
 from contextctl.io.shipped import schema
@@ -20,14 +19,14 @@ _SAVED = Place("run.json")
 def restore_profile(saved: JsonObject, env: Mapping[str, str] | None = None) -> Profile:
     """The profile whose ``to_json()`` is ``saved``; its digest is the same.
 
-    ``${VAR}`` is filled in again from ``env`` (the process's environment by default). The texts of
-    layers are those that were saved, not what their files hold now. Raises ``ProfileError`` for a
-    variable that is not set, ``ValueError`` for a mapping that is no profile.
+    ``${VAR}`` is filled in again from ``env`` (the process's environment by default). What is not
+    set keeps its text: a run can be looked at without its secrets. The texts of layers are those
+    that were saved, not what their files hold now. Raises ``ValueError`` for a mapping that is no
+    profile.
     """
-    variables = Variables(os.environ if env is None else env, schema("profile"))
+    environment = os.environ if env is None else env
+    variables = Variables(environment, schema("profile"), keep_unset=True)
     tree = variables.filled(_node(_without_file_texts(saved)))
-    if variables.problems:
-        raise ProfileError(tuple(variables.problems))
     mapping = cast("JsonObject", Places().add(tree))
     for layer, written in zip(_layers(mapping), _layers(saved), strict=True):
         layer["text"] = written.get("text") if written.get("file") else layer.get("text")

@@ -27,7 +27,8 @@ _VARIABLE = re.compile(
 class Variables:
     """Fills in variables. ``raw`` maps JSON pointers to what was written there.
 
-    ``secrets`` are the values that came from the environment, by name.
+    ``secrets`` are the values that came from the environment, by name. With ``keep_unset`` a
+    variable that is not set keeps its written text, and is no value at all for a number.
     """
 
     environment: Mapping[str, str]
@@ -35,6 +36,7 @@ class Variables:
     problems: list[Problem] = field(default_factory=list)
     raw: dict[str, str] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
+    keep_unset: bool = False
 
     def filled(self, node: Node, way: tuple[str | int, ...] = ()) -> Node:
         """``node`` with every variable in its values replaced. Keys are left as they are."""
@@ -64,6 +66,8 @@ class Variables:
             return ""
         value = self.environment.get(name)
         if value is None or (value == "" and default is not None):
+            if default is None and self.keep_unset:
+                return found.group()
             if default is None:
                 hint = f"set it, or give a default: ${{{name}:-…}}"
                 self._add(node, way, f"the environment variable '{name}' is not set", hint)
@@ -78,6 +82,8 @@ class Variables:
         Where the key takes anything, quotes decide, as always in YAML.
         """
         kinds = types_of(schema_at(self.schema, way))
+        if self.keep_unset and kinds and "string" not in kinds and "${" in text:
+            return None
         if kinds == {"string"} or (not kinds and not node.plain):
             return text if text or not node.plain else None
         try:

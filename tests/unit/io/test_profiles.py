@@ -177,8 +177,15 @@ def test_a_saved_profile_comes_back_with_its_digest() -> None:
     assert again.digest == profile.digest
     assert [layer.text for layer in again.prefix] == ["Say ${THIS} as it is.\n", "a ${b}"]
     assert again.reminders == {"who": "s3cret"}
-    with pytest.raises(ProfileError, match="WHO"):
-        restore_profile(profile.to_json(), {})
+
+
+def test_a_saved_profile_can_be_looked_at_without_its_secrets() -> None:
+    text = "version: 1\nmodel: {name: scripted/x, api_base: 'http://${H}', retries: '${N}'}\n"
+    profile = loaded(text, H="s3cret", N="5")
+    assert profile.model.retries == 5
+    again = restore_profile(profile.to_json(), {})
+    assert again.digest == profile.digest
+    assert (again.model.api_base, again.model.retries) == ("http://${H}", 3)
 
 
 def test_paths_are_relative_to_the_file_that_names_them() -> None:
