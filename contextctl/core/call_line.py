@@ -18,6 +18,7 @@ WHOLE_CHARS = 120
 HEAD_CHARS, TAIL_CHARS = 60, 40
 ASIDE_CHARS = 30
 PATH_CHARS = 24
+KEY_CHARS = 40
 AGAIN_CHARS = 40
 OUTCOME_CHARS, ERROR_CHARS = 30, 60
 MAX_ARGUMENTS = 24
@@ -26,7 +27,8 @@ MAX_ARGUMENTS = 24
 _SCAN_HEAD, _SCAN_TAIL = 3_000, 1_500
 _ERROR = re.compile(
     r"(?im)^[^\n]{0,80}?(?:\w{0,40}(?:Error|Exception)\b|\berror\b|\bfailed\b|\bfatal\b"
-    r"|not found|no such file|denied|exit(?:ed)? (?:code|with|status) [1-9]|失败|错误|异常|不存在|无法)[^\n]*$"
+    r"|not found|no such file|denied"
+    r"|exit(?:ed)? (?:code|with|status) [1-9]|失败|错误|异常|不存在|无法)[^\n]*$"
 )
 _STATUS = re.compile(r"(?i)(?:return_?code|exit[_ ]?(?:code|status))\W{1,3}(\d{1,3})\b")
 _SHORT_LINES = 6
@@ -55,9 +57,8 @@ def call_form(call: ToolCall) -> CallForm:
         return CallForm(call.name, (("", _shown(arguments, alone=True)),))
     flat = [pair for _, pair in zip(range(MAX_ARGUMENTS), _flat(arguments, ""), strict=False)]
     alone = len(flat) == 1
-    return CallForm(
-        call.name, tuple(("" if alone else key, _shown(value, alone)) for key, value in flat)
-    )
+    shown = ((one_line(key, KEY_CHARS), _shown(value, alone)) for key, value in flat)
+    return CallForm(call.name, tuple(("" if alone else key, value) for key, value in shown))
 
 
 def own_text(message: Message) -> str:
@@ -112,7 +113,8 @@ def outcome(result: str) -> str:
             return f"✗ {one_line(errors[-1], ERROR_CHARS)}"
         if status:
             return f"✗ {status[1]}"
-    return f"→ {text}" if lines == 1 and len(text) <= OUTCOME_CHARS else ""
+    whole = len(text) <= OUTCOME_CHARS and len(text.splitlines()) == 1
+    return f"→ {text}" if whole else ""
 
 
 def one_line(text: str, size: int) -> str:
@@ -136,16 +138,17 @@ def _flat(arguments: dict[str, Json], prefix: str) -> Iterator[tuple[str, Json]]
 def _shown(value: Json, alone: bool) -> str:  # noqa: FBT001  # read at its two call sites
     if not isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)
-        return text if len(text) <= WHOLE_CHARS else one_line(text, HEAD_CHARS)
-    if len(value) <= WHOLE_CHARS and "\n" not in value:
-        return value
+        whole = len(text) <= WHOLE_CHARS and len(text.splitlines()) <= 1
+        return text if whole else one_line(text, HEAD_CHARS)
+    if len(value) <= WHOLE_CHARS and len(value.splitlines()) <= 1:
+        return value.rstrip("\r\n")
     text = value.strip()
     lines = text.count("\n") + 1
     if not alone:
         start = one_line(text, ASIDE_CHARS)
         return f"({lines} lines) {start}" if lines > 1 else start
-    tail = text.rpartition("\n")[2].strip()[:TAIL_CHARS] if lines > 1 else text[-TAIL_CHARS:]
-    return f"{one_line(text, HEAD_CHARS).rstrip('…')} … {tail}"
+    tail = text.rpartition("\n")[2] if lines > 1 else text[-TAIL_CHARS:]
+    return f"{one_line(text, HEAD_CHARS).rstrip('…')} … {one_line(tail, TAIL_CHARS)}"
 
 
 def _tail(value: str, stands: Callable[[str], bool]) -> str:

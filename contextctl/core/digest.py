@@ -11,7 +11,8 @@ grows with what was removed. What a digest costs is therefore bounded by what it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ OWN = 4.0
 MAX_OUTCOMES = 3
 
 # (characters of the calls, characters of the facts) that a line keeps when its digest is folded.
-FOLDS = ((130, 200), (64, 100), (24, 60))
+FOLDS = ((130, 160), (100, 100), (64, 60))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,10 @@ class DigestLine:
         best = sorted(range(len(self.facts)), key=lambda at: (-self.facts[at].score, at))
         kept: list[int] = []
         for at in best:
-            fact_chars -= len(self.facts[at].value) + 2
-            if fact_chars < 0:
-                break
-            kept.append(at)
+            chars = len(self.facts[at].value) + 2
+            if chars <= fact_chars:
+                fact_chars -= chars
+                kept.append(at)
         facts = tuple(self.facts[at] for at in sorted(kept))
         failed = "✗" if self.outcome.startswith("✗") else ""
         said = "" if call or facts else self.said[: 2 * SAID_CHARS]
@@ -97,10 +98,10 @@ class DigestLine:
 def digest_lines(
     steps: Sequence[StepFacts], stands: Callable[[str], bool], rule: DigestRule | None = None
 ) -> tuple[DigestLine, ...]:
-    """A line for every step, oldest first. ``stands``: is a value in the window anyway?
+    """A line for every step, oldest first. ``stands``: does a value stand in the window anyway?
 
-    Facts cost at most ``step_tokens`` a step and ``share`` of the tokens removed; the rest of a line
-    is bounded by its calls.
+    Facts cost at most ``step_tokens`` a step and ``share`` of the tokens removed; the rest of a
+    line is bounded by its calls.
     """
     rule = rule or DigestRule()
     said: set[CallForm] = set()
@@ -114,9 +115,8 @@ def digest_lines(
     bare = "\n".join(map(str, lines))
     budget = rule.step_tokens * len(steps) + rule.share * sum(step.tokens for step in steps)
     chosen = _choose(steps, lambda value: value in bare or stands(value), budget, rule.least)
-    return tuple(
-        replace(line, facts=tuple(facts)) for line, facts in zip(lines, chosen, strict=True)
-    )
+    with_facts = zip(lines, chosen, strict=True)
+    return tuple(replace(line, facts=tuple(facts)) for line, facts in with_facts)
 
 
 def segment_text(lines: Sequence[DigestLine], heading: str) -> str:
@@ -126,7 +126,7 @@ def segment_text(lines: Sequence[DigestLine], heading: str) -> str:
 
 
 def step_line(
-    pieces: Sequence[Piece], seen: Set[str], identifiers: int
+    pieces: Sequence[Piece], seen: AbstractSet[str], identifiers: int
 ) -> tuple[str, tuple[str, ...]]:
     """One trimmed step as one line, and the values it carries; ``seen`` stand elsewhere."""
     step = step_facts(pieces)
@@ -180,7 +180,7 @@ def _choose(
                     continue
                 met.add(fact.value)
                 if not stands(fact.value):
-                    pool.append((-score, index, place, fact))
+                    pool.append((-score, index, place, replace(fact, score=score)))
     pool.sort(key=lambda entry: entry[:3])
     chosen: list[list[tuple[int, Fact]]] = [[] for _ in steps]
     for _, index, place, fact in pool:

@@ -59,8 +59,9 @@ _FOREIGN_PATH = re.compile(
 _KEY = r"[\"']?(?P<key>[A-Za-z_\u3400-\u9fff][\w-]{0,30})[\"']?"
 _FIELD = re.compile(
     rf"(?<![\w-]){_KEY}"
-    r"(?:\s?[:=\uff1a]\s?(?:\"(?P<double>[^\"\n]{2,60})\"|'(?P<single>[^'\n]{2,60})'"
-    r"|(?P<bare>[A-Za-z0-9_][\w.-]{2,60})(?=\s*(?:[,}\])\n\uff0c\u3002\uff1b]|$)))"
+    r"(?:\s?[:=\uff1a]\s?"
+    r"(?:\"(?P<double>[^\"\n(\[{<][^\"\n]{1,59})\"|'(?P<single>[^'\n(\[{<][^'\n]{1,59})'"
+    r"|(?P<bare>[A-Za-z0-9_][\w.-]{2,60})(?=\s{0,40}(?:[,}\])\n\uff0c\u3002\uff1b]|$)))"
     r"|=(?P<number>\d[\w.-]{2,30})(?=[\s,;.)\]}]))"
 )
 _QUOTED = re.compile(r"[「『“《]([^」』”》\n]{2,40})[」』”》]")
@@ -123,7 +124,8 @@ def extract_facts(text: str, limit: int = MAX_FACTS) -> Facts:
     for part in _ends(text):
         clean = _unescaped(part)
         for at, value, kind, key in _candidates(clean):
-            found.setdefault(value, (offset + at, kind, key))
+            if value.isprintable():
+                found.setdefault(value, (offset + at, kind, key))
         offset += len(clean)
     numbers = sum(kind == "number" and not key for _, kind, key in found.values())
     keys = {key for _, _, key in found.values()}
@@ -180,18 +182,18 @@ def _ends(text: str) -> tuple[str, ...]:
 
 
 def _unescaped(text: str) -> str:
-    """Text that stands inside a JSON string or a Python repr, with its line ends and quotes back."""
+    """Text that stands in a JSON string or a Python repr, with its line ends and quotes back."""
     if "\\" not in text:
         return text
     return _ESCAPED_QUOTE.sub(r"\1", _ESCAPED_SPACE.sub("\n", text))
 
 
 def _candidates(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """(position, value, kind, key) of every candidate; fields first, so that a key is not lost."""
+    """(position, value, kind, key) of every candidate; fields first, so that keys are not lost."""
     for match in _FIELD.finditer(text):
         value = match["double"] or match["single"] or match["bare"] or match["number"]
         value = value.strip().rstrip(".:-")
-        if value.lower() in _NOTHING or len(value) < 2 or value[0] in "(<{[":
+        if value.lower() in _NOTHING or len(value) < 2:
             continue
         kind = _kind(value) if _RUN.fullmatch(value) else ""
         if kind or len(value) >= 3:
