@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("contextctl.cli.replay:register", "Recorded traces through a profile, offline."),
     "explain": ("contextctl.cli.explain:register", "Why a step is as big as it is."),
     "show": ("contextctl.cli.show:register", "What the model saw at a step."),
+    "shape": ("contextctl.cli.shape:register", "What a rule does to one tool result."),
     "validate": ("contextctl.cli.validate:register", "All problems of a profile at once."),
     "profile": ("contextctl.cli.profile:register", "The resolved profile, and where it was set."),
     "schema": ("contextctl.cli.schema:register", "JSON Schemas, and what a key means."),

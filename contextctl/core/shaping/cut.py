@@ -42,11 +42,14 @@ def cut_middle(text: str, setting: Setting) -> Cut:
 
 def _fitted(text: str, head: int, tail: int, form: str, setting: Setting) -> Cut | None:
     """The cut with a marker of one form, its ends shortened until it fits; None if it cannot."""
+    named: str | None = None
     for _ in range(_ROUNDS):
         start, end = grapheme_floor(text, head), grapheme_ceil(text, len(text) - tail)
         if start >= end:
             return None
-        marker = _marker(text, start, end, form, setting)
+        if form == "facts" and named is None:  # more is left out in later rounds, never less
+            named = facts_text(text[start:end], setting)
+        marker = _marker(text, start, end, form, setting, named or "")
         room = setting.cap - setting.tokens(marker) - 2
         if form in {"facts", "full"} and room < setting.cap // 3:
             return None
@@ -72,7 +75,7 @@ def _kept(text: str, head: int, tail: int) -> tuple[int, int]:
     return int(len(text) * share), int(len(text) * (1 - share))
 
 
-def _marker(text: str, start: int, end: int, form: str, setting: Setting) -> str:
+def _marker(text: str, start: int, end: int, form: str, setting: Setting, named: str) -> str:
     omitted = end - start
     if form == "bare":
         return f"[…{omitted}…]"
@@ -86,7 +89,6 @@ def _marker(text: str, start: int, end: int, form: str, setting: Setting) -> str
     if setting.ref:
         more = setting.say("cut_more", ref=setting.ref, start=_place(text, start, first))
     if form == "facts":
-        named = facts_text(text[start:end], setting)
         if not named:
             more += setting.say("cut_search", ref=setting.ref) if setting.ref else ""
         more += named

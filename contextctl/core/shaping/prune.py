@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MARK_CHARS = 24
 _SMALL = 48
+_LEAST = 20
 
 
 class Pruner:
@@ -79,7 +80,7 @@ class Pruner:
         room -= _MARK_CHARS
         for key in value:
             room -= len(key) + 4
-            if room < 8 * (len(names) + 1) and names:
+            if room < _LEAST * (len(names) + 1) and names:
                 room += len(key) + 4
                 break
             names.append(key)
@@ -95,7 +96,7 @@ def _water_level(sizes: list[int], room: int) -> int:
     for done, size in enumerate(sizes):
         share = room // (len(sizes) - done)
         if size > share:
-            return max(share, 8)
+            return max(share, _LEAST)
         room -= size
     return sizes[-1] if sizes else 0
 
@@ -104,7 +105,7 @@ def _shorter(text: str, room: int) -> str:
     """Head and tail of a text around a mark with the number of characters left out."""
     keep = room - _MARK_CHARS
     if keep < 16:
-        return f"…[{len(text)} characters]"
+        return text[: grapheme_floor(text, max(0, room - 4))] + "…"
     start = grapheme_floor(text, keep * 4 // 5)
     end = grapheme_ceil(text, len(text) - keep // 5)
     if end - start <= _MARK_CHARS:

@@ -76,8 +76,8 @@ def test_fields_that_travel_with_a_message_are_counted_and_cache_marks_are_not()
 def test_a_tool_array_costs_its_json_and_framing_and_an_empty_one_nothing() -> None:
     tool = ToolSpec("ls", "list", {"type": "object", "properties": {}})
     body = (
-        '{"type":"function","function":{"name":"ls","description":"list",'
-        '"parameters":{"properties":{},"type":"object"}}}'
+        '{"type": "function", "function": {"name": "ls", "description": "list", '
+        '"parameters": {"properties": {}, "type": "object"}}}'
     )
     assert tools_tokens([tool, tool], BY_CHARACTER) == 12 + 2 * (7 + len(body))
     assert tools_tokens([], BY_CHARACTER) == 0
