@@ -46,6 +46,8 @@ def show_schema(
         show_json(whole)
         return
     way = _way(key)
+    if name is SchemaName.record:
+        whole, way = _event(whole, way)
     found = schema_at(whole, way)
     if not found:
         last = str(way[-1]) if way else key
@@ -55,6 +57,17 @@ def show_schema(
         show_json(found)
     else:
         show(_documented(key, found))
+
+
+def _event(whole: JsonObject, way: list[str | int]) -> tuple[JsonObject, list[str | int]]:
+    """In a record the first step of a key is the kind of event; its keys are those of that kind."""
+    branches = whole.get("allOf")
+    for branch in branches if isinstance(branches, list) and way else []:
+        kind = schema_at(branch["if"], ["kind"]) if isinstance(branch, dict) else None  # type: ignore[arg-type]
+        if kind is not None and kind.get("const") == way[0] and isinstance(branch, dict):
+            then = branch["then"]
+            return (then, way[1:]) if isinstance(then, dict) else (whole, way)
+    return whole, way
 
 
 def _way(key: str) -> list[str | int]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from contextctl.cli.output import say, show, show_json
-from contextctl.errors import Problem
+from contextctl.errors import Problem, UsageError
 from contextctl.io.profiles import check_profile
 from contextctl.model.message import JsonObject
 
@@ -40,23 +40,32 @@ def validate(
         bool, typer.Option(help="Warnings count as findings, and estimated token counts too.")
     ] = False,
 ) -> int:
-    """All problems of profiles at once. Exit code 1 when there is one to fix.
+    """All problems of profiles at once. Exit code 1 when there is one to fix, 2 when a
+    profile is not there.
 
     PROFILE is a path, or the name of a file in profiles/ or of a shipped profile.
     """
     problems: list[Problem] = []
+    unusable = 0
     for name in profiles:
-        found = check_profile(name, sets or ())[1]
+        try:
+            found = check_profile(name, sets or ())[1]
+        except UsageError as error:  # the others are looked at all the same
+            say(f"error: {error}")
+            unusable = error.exit_code
+            continue
         problems += (_strict(problem) for problem in found) if strict else found
     failed = [problem for problem in problems if _counts(problem, strict=strict)]
     if output is ProblemFormat.json:
         entries: list[JsonObject] = [_json(problem) for problem in problems]
-        show_json({"status": "invalid" if failed else "valid", "problems": [*entries]})
+        status = "unusable" if unusable else "invalid" if failed else "valid"
+        show_json({"status": status, "problems": [*entries]})
     else:
         for problem in problems:
             show(_annotation(problem) if output is ProblemFormat.github else _line(problem))
-        say(_summary(profiles, problems))
-    return FINDING if failed else 0
+        if not unusable:
+            say(_summary(profiles, problems))
+    return unusable or (FINDING if failed else 0)
 
 
 def _counts(problem: Problem, *, strict: bool) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contextctl.io.schema_lookup import expected, keys_of, meant, schema_at, types_of
 from contextctl.io.shipped import schema
@@ -26,8 +26,7 @@ _BOUNDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """``way`` leads to the value at fault; ``at_key`` points at its key rather than at it."""
 
     way: Way

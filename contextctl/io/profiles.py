@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from contextctl.errors import Problem, ProfileError
 from contextctl.io import profile_rules, profile_tool_rules
 from contextctl.io.model_windows import unknown_windows
-from contextctl.io.profile_chain import Chain, without_nulls
+from contextctl.io.profile_chain import Chain, dotted, without_nulls
 from contextctl.io.profile_names import find_profile
 from contextctl.io.profile_notyet import not_yet
 from contextctl.io.profile_paths import NamedPaths
@@ -28,7 +29,13 @@ from contextctl.io.profile_variables import Variables
 from contextctl.io.schema_lookup import meant, schema_at
 from contextctl.io.shipped import schema
 from contextctl.io.yaml_nodes import Listing, Node, Place, Table, plain
-from contextctl.model.profile import Profile, pointer_parts, profile_from_mapping
+from contextctl.model.message import JsonObject
+from contextctl.model.profile import (
+    Profile,
+    command_fault,
+    pointer_parts,
+    profile_from_mapping,
+)
 
 RULES: tuple[Rule, ...] = (
     profile_rules.layers,
@@ -100,37 +107,19 @@ class _Reading:
         """The profile that can be made of what is sound in ``tree``, and all problems."""
         tree, gone = without_nulls(tree)
         variables = Variables(self.env, schema("profile"))
-        filled = variables.filled(tree)
-        assert isinstance(filled, Table)  # noqa: S101  # a table stays one
+        whole = variables.filled(tree)
         places = Places()
-        places.add(filled)
-        filled, emptied = without_nulls(filled)
-        mapping = plain(filled)
-        assert isinstance(mapping, dict)  # noqa: S101  # a table is a mapping
+        places.add(whole)
+        filled, emptied = without_nulls(cast("Table", whole))
         problems = [*variables.problems, *_unknown_nulls((*gone, *emptied), places)]
         raw = {_way(filled, pointer): text for pointer, text in variables.raw.items()}
         unset = {problem.key for problem in variables.problems}
-        bad: list[Way] = [
-            _way(filled, p)
-            for p in variables.raw
-            if places.problem(_way(filled, p), "").key in unset
-        ]
-        for violation in violations(mapping, raw):
-            if violation.way not in bad:
-                problems.append(
-                    places.problem(
-                        violation.way,
-                        violation.message,
-                        violation.suggestion,
-                        key=violation.at_key,
-                    )
-                )
-            bad.append(violation.way)
-        for way in _not_finite(filled):
-            problems.append(places.problem(way, "must be a finite number"))
-            bad.append(way)
-        sound = plain(pruned(filled, bad))
-        assert isinstance(sound, dict)  # noqa: S101  # as above
+        bad = {way for way in raw if dotted(way) in unset}
+        for way, problem in _unsound(filled, raw, places):
+            if way not in bad:
+                problems.append(problem)
+            bad.add(way)
+        sound = cast("JsonObject", plain(pruned(filled, bad)))
         paths = NamedPaths(places, self.folders)
         paths.resolve(sound)
         problems += paths.problems
@@ -142,9 +131,29 @@ class _Reading:
                 raw_texts={**paths.raw, **variables.raw},
                 secrets=variables.secrets,
             )
-        except ValueError:
-            return None, problems  # what is required is missing, and the schema has said so
+        except ValueError as error:
+            if not problems:  # else something required is missing, and the schema has said so
+                problems.append(places.problem((), str(error)))
+            return None, problems
         return profile, [*problems, *_ruled(profile, filled, places)]
+
+
+def _unsound(tree: Table, raw: Mapping[Way, str], places: Places) -> Iterator[tuple[Way, Problem]]:
+    """Each value that no profile can be made of, and what is wrong with it."""
+    mapping = cast("JsonObject", plain(tree))
+    for way, message, suggestion, at_key in violations(mapping, raw):
+        yield way, places.problem(way, message, suggestion, key=at_key)
+    for way in _not_finite(tree):
+        yield way, places.problem(way, "must be a finite number")
+    for section in ("tools", "mcp"):
+        rules = mapping.get(section)
+        for name, rule in rules.items() if isinstance(rules, dict) else ():
+            command = rule.get("command") if isinstance(rule, dict) else None
+            fault = command_fault(command) if isinstance(command, str) else ""
+            if fault:
+                way = (section, name, "command")
+                hint = "close the quotes, or write the command as a list"
+                yield way, places.problem(way, fault, hint)
 
 
 def _ruled(profile: Profile, tree: Table, places: Places) -> Iterable[Problem]:

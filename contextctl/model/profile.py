@@ -94,6 +94,7 @@ __all__ = [
     "ZoneInts",
     "ZoneModes",
     "Zones",
+    "command_fault",
     "edited",
     "pointer_parts",
     "pointer_to",
@@ -265,6 +266,15 @@ def _prepared(key: str, value: Json) -> Json:
     if key == "prefix" and isinstance(value, list):
         return [_with_stability(layer) for layer in value]
     return value
+
+
+def command_fault(command: str) -> str:
+    """Why a command written as one string cannot be split into words; empty when it can."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return str(error)
+    return "" if words else "names no program"
 
 
 def _split_command(rule: Json) -> Json:

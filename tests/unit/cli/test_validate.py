@@ -25,6 +25,17 @@ def test_exit_codes_tell_valid_invalid_and_missing_apart(cli: Cli) -> None:
     assert codes == {"good": 0, "warns": 0, "bad": 1, "no": 2}
 
 
+def test_a_missing_profile_does_not_hide_the_problems_of_another(cli: Cli) -> None:
+    ran = cli("validate", "no.yaml", "bad.yaml")
+    assert ran.code == 2
+    assert "no profile 'no.yaml'" in ran.err
+    assert "bad.yaml:3:1: error: budgt" in ran.out
+    assert cli("validate", "no.yaml", "--format", "json").json == {
+        "status": "unusable",
+        "problems": [],
+    }
+
+
 def test_strict_counts_warnings_and_refuses_estimates(cli: Cli) -> None:
     assert cli("validate", "--strict", "good.yaml").code == 0
     assert cli("validate", "--strict", "warns.yaml").code == 1
@@ -119,6 +130,9 @@ def test_schema_prints_the_schema_or_what_a_key_means(cli: Cli) -> None:
         "  default: 0.65\n  range: greater than 0, at most 1\n"
     )
     assert "disposable" in cli("schema", "profile", "tools.any.result").out
+    assert cli("schema", "record", "result.status").out == (
+        "result.status\n  How the call ended.\n  type: ok | error | unknown\n"
+    )
     ran = cli("schema", "profile", "budget.reduce.triger")
     assert (ran.code, ran.out) == (2, "")
     assert "did you mean 'trigger'?" in ran.err
