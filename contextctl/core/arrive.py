@@ -19,6 +19,10 @@ from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
 
 
+# Agents without tool calls are told what their commands printed by a "user" of such a name.
+OBSERVERS = ("observation", "environment", "tool")
+
+
 def add_message(state: State, event: MessageAdded) -> None:
     """A system, user or assistant message."""
     message = event.message
@@ -95,6 +99,9 @@ def _add_assistant(state: State, message: Message) -> None:
 
 
 def _add_user(state: State, message: Message) -> None:
+    if message.name in OBSERVERS:
+        _append(state, "note", message, _owned(state, message, "tool_results." + message.name))
+        return
     if state.question is not None:
         tokens = state.question.tokens
         state.view.relabel(state.question, (("history.user", tokens),))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contextctl.core.remedies.fold import fold_digests
+from contextctl.core.remedies.fold import absorb_oldest, fold_digests
 from contextctl.core.remedies.last import refer_newest, shorten_user_text
 from contextctl.core.remedies.offload import offload_large
 from contextctl.core.remedies.shape import shape_older
@@ -21,4 +21,10 @@ Remedy = Callable[[State, int], None]
 LADDER: tuple[Remedy, ...] = (shape_older, trim_older, fold_digests, offload_large)
 
 # Only when the window would overflow: what the ladder protects, oldest first.
-LAST_RESORTS: tuple[Remedy, ...] = (trim_protected, fold_digests, shorten_user_text, refer_newest)
+LAST_RESORTS: tuple[Remedy, ...] = (
+    trim_protected,
+    fold_digests,
+    shorten_user_text,
+    absorb_oldest,
+    refer_newest,
+)

@@ -7,15 +7,19 @@ between digests stay for as long as they fit; then long ones keep their first 1,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from contextctl.core.remedies.trim import digest_piece
+from contextctl.core.remedies.trim import digest_piece, stretch_list
 from contextctl.core.state import State
-from contextctl.core.view import Piece, Segment
+from contextctl.core.stretches import live_start
+from contextctl.core.view import Piece, Segment, Stretch
 
 LEVELS = (1, 2, 3)
 # How far below the goal a fold goes, so that the next batches need none.
 SLACK = 0.15
+# More refs than this in one digest become a list that is itself stored under a ref.
+MAX_REFS = 12
 
 
 def fold_digests(state: State, goal: int) -> None:
@@ -29,6 +33,63 @@ def fold_digests(state: State, goal: int) -> None:
             segment = piece.segment
             if segment is not None and segment.level < level:
                 _fold(state, index, piece, segment, level)
+    _merge_runs(state)
+
+
+def absorb_oldest(state: State, goal: int) -> None:
+    """The oldest half of what earlier batches left, user messages included, behind one digest.
+
+    Only when the window would overflow otherwise: a task of thousands of turns, whose user
+    messages no longer fit. They stay readable under the digest's ref.
+    """
+    pieces = state.view.pieces
+    stop = live_start(pieces)
+    start = next((i for i, piece in enumerate(pieces[:stop]) if piece.settled), stop)
+    while state.total > goal and stop - start >= 2:
+        end = start + max((stop - start) // 2, 2)
+        before = len(pieces)
+        _merge(state, start, end)
+        stop -= before - len(pieces)
+
+
+def _merge_runs(state: State) -> None:
+    """Digests that say nothing but their ref and stand side by side become one."""
+    start = 0
+    pieces = state.view.pieces
+    while start < len(pieces):
+        end = start
+        while end < len(pieces) and _is_bare(pieces[end]):
+            end += 1
+        if end - start >= 2:
+            _merge(state, start, end)
+        start += 1
+
+
+def _is_bare(piece: Piece) -> bool:
+    return piece.segment is not None and piece.segment.level == LEVELS[-1]
+
+
+def _merge(state: State, start: int, end: int) -> None:
+    gone = state.view.pieces[start:end]
+    stretches: list[Stretch] = []
+    for piece in gone:
+        if piece.segment is not None:
+            stretches.extend(piece.segment.stretches)
+        else:
+            stretches.append(Stretch(piece.step, piece.step, state.offload(piece.raw)))
+    before = sum(piece.segment.before if piece.segment else piece.tokens for piece in gone)
+    segment = Segment((), _listed(state, stretches), before, LEVELS[-1])
+    first, last = gone[0].step, stretches[-1].last if stretches else gone[-1].step
+    state.view.replace(start, end, [digest_piece(state, segment, first, last, gone[0].event)])
+
+
+def _listed(state: State, stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
+    """``stretches``, the older ones behind the ref of a list when there are too many."""
+    if len(stretches) <= MAX_REFS:
+        return tuple(stretches)
+    older, newer = stretches[: -MAX_REFS // 2], stretches[-MAX_REFS // 2 :]
+    ref = state.offload(stretch_list(older, "\n") + "\n")
+    return (Stretch(older[0].first, older[-1].last, ref), *newer)
 
 
 def _fold(state: State, index: int, piece: Piece, segment: Segment, level: int) -> None:

@@ -25,7 +25,7 @@ def shorten_user_text(state: State, goal: int) -> None:
     """Cut long earlier user messages after their first 1,000 characters, oldest first."""
     view = state.view
     users = [i for i, piece in enumerate(view.pieces) if piece.kind == "user"]
-    for index in users:
+    for index in [*users[1:], *users[:1]]:  # the first one is the task: it is cut last
         if state.total <= goal:
             return
         piece = view.pieces[index]

@@ -139,9 +139,16 @@ def _digest(
     return digest_piece(state, segment, run[0].step, run[-1].step, run[0].pieces[0].event)
 
 
+def stretch_list(stretches: Sequence[Stretch], joiner: str) -> str:
+    """The refs of stretches; with their steps when there are several."""
+    if len(stretches) == 1:
+        return stretches[0].ref
+    return joiner.join(f"{one.first}-{one.last} {one.ref}" for one in stretches)
+
+
 def digest_piece(state: State, segment: Segment, first: int, last: int, event: str) -> Piece:
     """A digest as a message of the window, with the action that says what it replaces."""
-    refs = ", ".join(stretch.ref for stretch in segment.stretches)
+    refs = stretch_list(segment.stretches, ", ")
     form = (HEADING if refs else MORE)[state.profile.shaping.locale]
     text = segment_text(segment.lines, form.format(first=first, last=last, refs=refs))
     message = Message(role="user", content=text)
