@@ -50,7 +50,7 @@ def add_result(state: State, event: ResultArrived) -> None:
     state.book_raw({"tool_results." + name: raw})
     piece = _append(
         state, "result", message, parts, raw=event.content, name=name, call_id=event.call_id,
-        facts=shaped.facts, book=False,
+        facts=extract_facts(shaped.telling), book=False,
     )  # fmt: skip
     piece.ref = shaped.ref
     if shaped.action is not None:

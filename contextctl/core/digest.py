@@ -27,6 +27,8 @@ SAID_CHARS, ANSWER_CHARS = 40, 160
 # What the agent itself used or said is needed again far more often than what it saw.
 OWN = 4.0
 MAX_OUTCOMES = 3
+# So many facts in a row too dear for what is left of the budget, and it is taken for spent.
+MAX_MISSES = 8
 
 # (characters of the calls, characters of the facts) that a line keeps when its digest is folded.
 FOLDS = ((130, 160), (100, 100), (64, 60))
@@ -176,16 +178,19 @@ def _choose(
             for fact in facts.items:
                 place += 1
                 score = worth * fact.score
-                if fact.value in met or score < least:
-                    continue
-                met.add(fact.value)
-                if not stands(fact.value):
-                    pool.append((-score, index, place, replace(fact, score=score)))
+                if fact.value not in met and score >= least:
+                    met.add(fact.value)
+                    pool.append((-score, index, place, fact))
     pool.sort(key=lambda entry: entry[:3])
     chosen: list[list[tuple[int, Fact]]] = [[] for _ in steps]
+    misses = 0
     for _, index, place, fact in pool:
+        if misses > MAX_MISSES:
+            break
         spent = cost(fact.value)
-        if spent <= budget:
+        if spent > budget:
+            misses += 1
+        elif not stands(fact.value):  # asked last: it searches the whole window
             budget -= spent
             chosen[index].append((place, fact))
     return [[fact for _, fact in sorted(facts, key=lambda item: item[0])] for facts in chosen]

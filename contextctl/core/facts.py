@@ -21,7 +21,7 @@ from functools import cached_property
 MAX_FACTS = 200
 MAX_VALUE = 120
 # Longer texts are read at both ends: what a tool says first and last.
-SCAN_HEAD, SCAN_TAIL = 48_000, 16_000
+SCAN_HEAD, SCAN_TAIL = 24_000, 8_000
 # A table of numbers is data; a few numbers are amounts.
 FEW_NUMBERS = 8
 # Characters a token, for ranking only: what is shown is counted exactly by whoever shows it.
@@ -50,7 +50,9 @@ _ESCAPED_QUOTE = re.compile(r"(?<!\\)\\{1,8}([\"'])")
 _WIDE = r"\u3000-\u303f\uff00-\uffef"  # CJK and full-width punctuation
 _RUN = re.compile(
     rf"https?://[^\s\"'<>()\[\]{{}}|\\^`,;{_WIDE}]{{1,400}}"
-    r"|\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?(?![\w,])|[\w./@+:~-]+",
+    r"|\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?(?![\w,])"
+    # Only words that hold a digit, punctuation or a capital inside: plain words name nothing.
+    r"|(?<![\w./@+:~-])(?=[A-Za-z]{0,200}[\d_./@+:~-]|[A-Za-z]{0,200}[a-z][A-Z])[\w./@+:~-]+",
     re.ASCII,
 )
 _FOREIGN_PATH = re.compile(

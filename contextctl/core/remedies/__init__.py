@@ -24,7 +24,7 @@ LADDER: tuple[Remedy, ...] = (shape_older, trim_older, fold_digests, offload_lar
 LAST_RESORTS: tuple[Remedy, ...] = (
     trim_protected,
     fold_digests,
+    refer_newest,
     shorten_user_text,
     absorb_oldest,
-    refer_newest,
 )

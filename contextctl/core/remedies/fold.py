@@ -44,6 +44,8 @@ def absorb_oldest(state: State, goal: int) -> None:
     """
     pieces = state.view.pieces
     stop = live_start(pieces)
+    if state.question in pieces[:stop]:
+        stop = pieces.index(state.question)
     start = next((i for i, piece in enumerate(pieces[:stop]) if piece.settled), stop)
     while state.total > goal and stop - start >= 2:
         end = start + max((stop - start) // 2, 2)

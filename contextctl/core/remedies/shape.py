@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contextctl.core.facts import Facts, extract_facts, omitted_names
+from contextctl.core.facts import omitted_names
 from contextctl.core.refs import content_hash, make_ref
 from contextctl.core.shaping import Shaped, shape_result, unwrapped
 from contextctl.core.state import State
@@ -25,19 +25,25 @@ class Arrival:
     text: str
     tokens: int
     raw_tokens: int
-    facts: Facts
     ref: str = ""
     action: Action | None = None
+    raw: str = ""
+    whitelisted: bool = False
+
+    @property
+    def telling(self) -> str:
+        """The text whose facts a digest may carry: a whitelist has said which ones matter, a cut
+        has not."""
+        return self.text if self.whitelisted else self.raw
 
 
 def shape_arrival(state: State, event: ResultArrived) -> Arrival:
     """Shape a new result by its rule, in the mode of the zone before it arrived."""
     profile, raw = state.profile, event.content
-    facts = extract_facts(raw)
     raw_tokens = state.counter.text(raw)
     if not profile.remedies.shape or event.name in state.readers:
         text = raw or EMPTY
-        return Arrival(text, state.counter.text(text), raw_tokens, facts)
+        return Arrival(text, state.counter.text(text), raw_tokens, raw=raw)
     mode = profile.shaping.by_zone.at(state.zone)
     call = ShapeCall(event.call_id, event.status, omitted_facts=omitted_names)
     shaped = _shape(state, event.name, raw, mode, call)
@@ -47,10 +53,11 @@ def shape_arrival(state: State, event: ResultArrived) -> Arrival:
     for warning in shaped.warnings:
         state.warn(f"{event.name}: {warning}")
     if shaped.text == raw or (shaped.lossless and shaped.tokens >= raw_tokens):
-        return Arrival(shaped.text, shaped.tokens, raw_tokens, facts)
+        return Arrival(shaped.text, shaped.tokens, raw_tokens, raw=raw)
     ref = "" if shaped.lossless else state.offload(unwrapped(raw), shaped.media)
     action = _action(state, kind, event.name, raw_tokens, shaped.tokens, ref)
-    return Arrival(shaped.text, shaped.tokens, raw_tokens, facts, ref, action)
+    whitelisted = profile.result_rule(event.name).fields is not None
+    return Arrival(shaped.text, shaped.tokens, raw_tokens, ref, action, raw, whitelisted)
 
 
 def shape_older(state: State, goal: int) -> None:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 RUN_CHARS = 256
 _DATA_URI_CHARS = 64
 _SHARE = 0.1
+# Within an address or an assignment a run may be what a later call needs, up to this size.
+_IN_ADDRESS = frozenset("=.?&%")
+_LONG_PARAMETER = 1_024
 _SAMPLE_CHARS = 4_096
 
 _MAGIC = (
@@ -81,7 +84,10 @@ def looks_encoded(run: str) -> bool:
 def _described(found: re.Match[str], describe: Callable[[str, int], str]) -> str:
     """The description in place of a run; the letter of an escape before it (``\\n``) stays."""
     run = found[0]
-    escaped = found.string[found.start() - 1 : found.start()] == "\\"
+    before = found.string[found.start() - 1 : found.start()]
+    if before and before in _IN_ADDRESS and len(run) < _LONG_PARAMETER:
+        return run
+    escaped = before == "\\"
     kept = run[0] if escaped else ""
     body = re.sub(r"\\r\\n|\\n|\s", "", run[len(kept) :])
     return kept + describe("base64", len(body)) if looks_encoded(body) else run

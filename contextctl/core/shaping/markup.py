@@ -20,6 +20,8 @@ _BLOCKS = frozenset({
 })
 # fmt: on
 _SPACES = re.compile(r"[ \t\r\f\v\xa0]+")
+_LONE_BULLET = re.compile(r"^-\n+", re.MULTILINE)
+_FIRST_CELL = re.compile(r"^\| ", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
 
 
@@ -51,7 +53,9 @@ class _Reader(HTMLParser):
 
     def text(self) -> str:
         lines = (line.strip(" ") if "\x00" not in line else line for line in self._lines())
-        return _GAPS.sub("\n\n", "\n".join(lines)).replace("\x00", "").strip()
+        text = _GAPS.sub("\n\n", "\n".join(lines))
+        text = _FIRST_CELL.sub("", _LONE_BULLET.sub("- ", text))
+        return text.replace("\x00", "").strip()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _SKIPPED:

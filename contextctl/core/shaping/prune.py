@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import Number, dump_exact
+from contextctl.core.exact_json import Number
 from contextctl.core.shaping.cut import grapheme_ceil, grapheme_floor
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _MARK_CHARS = 24
 _SMALL = 48
 _LEAST = 20
+# A list of large items shows as many of them as get this much room each.
+_ROW_CHARS = 600
 
 
 class Pruner:
@@ -25,7 +27,7 @@ class Pruner:
     def __init__(self, value: Json) -> None:
         self._value = value
         self._sizes: dict[int, int] = {}
-        self._measure(value)
+        self.size = self._measure(value)
 
     def within(self, room: int) -> Json:
         """The value in about ``room`` characters of compact JSON."""
@@ -68,7 +70,9 @@ class Pruner:
             kept.append(item)
             room -= size
         if not kept:
-            kept.append(self._pruned(value[0], room))
+            several = value[: max(1, room // _ROW_CHARS)]
+            level = _water_level(sorted(map(self._size, several)), room - len(several))
+            kept = [self._pruned(item, level) for item in several]
         if len(kept) < len(value):
             kept.append(f"…[{len(value) - len(kept)} more items]")
         return kept
@@ -114,5 +118,5 @@ def _shorter(text: str, room: int) -> str:
 
 
 def json_size(value: Json) -> int:
-    """Characters of ``value`` as compact JSON."""
-    return len(dump_exact(value))
+    """About the characters of ``value`` as compact JSON."""
+    return Pruner(value).size

@@ -9,8 +9,8 @@ from contextctl.core.exact_json import dump_exact
 from contextctl.core.shaping.cut import cut_middle
 from contextctl.core.shaping.items import Items, find_items, with_rows
 from contextctl.core.shaping.page import Listing, listing, next_cursor, page_note, whole_note
-from contextctl.core.shaping.prune import Pruner
-from contextctl.core.shaping.select import Paths, field_paths, select
+from contextctl.core.shaping.prune import Pruner, json_size
+from contextctl.core.shaping.select import Paths, field_paths, select, value_at
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.shaping import Shaped
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _ROUNDS = 12
 _SMALL_TOKENS = 300
 _SAMPLE = 50
+# Rows that are too large to be shown whole are cut to about this size, so that several are seen.
+_ROW_TOKENS = 250
+_NOTE_CHARS = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,9 @@ class _View:
 
     def fitted(self, count: int) -> Shaped:
         """The most rows, up to ``count``, that stay under the cap."""
+        asked, cap = count, self.setting.cap
         value, dropped = self._value(count)
         text, tokens = self._text(value, count, dropped)
-        cap = self.setting.cap
         for _ in range(_ROUNDS):
             if tokens <= cap or count <= 1:
                 break
@@ -85,7 +88,8 @@ class _View:
             text, tokens = self._text(value, count, dropped)
         pruned = tokens > cap
         if pruned:
-            text, tokens = self._pruned(value, count, text, tokens)
+            count = min(asked, max(1, cap // _ROW_TOKENS))
+            text, tokens, count = self._pruned(count, tokens / len(text))
         return self._shaped(text, tokens, count, lossless=not (dropped or pruned), pruned=pruned)
 
     def finds_any_field(self) -> bool:
@@ -129,14 +133,14 @@ class _View:
     def _text(self, value: Json, count: int, dropped: int) -> tuple[str, int]:
         """The first form that fits: a part states what it is, a whole only if it is cheap."""
         notes = self._notes(count, dropped)
-        whole = self.setting.tokens(self.source.text) if len(notes) > 1 else 0
+        whole = self.setting.tokens_or_more(self.source.text) if len(notes) > 1 else 0
         for note in notes[:-1]:
             text = self.source.dumped(value, note)
-            tokens = self.setting.tokens(text)
+            tokens = self.setting.tokens_or_more(text)
             if tokens <= min(whole, self.setting.cap):
                 return text, tokens
         text = self.source.dumped(value, notes[-1])
-        return text, self.setting.tokens(text)
+        return text, self.setting.tokens_or_more(text)
 
     def _notes(self, count: int, dropped: int) -> tuple[JsonObject, ...]:
         found, setting = self.found, self.setting
@@ -151,26 +155,40 @@ class _View:
         whole = whole_note(found, setting) if found is not None else {}
         return (whole | fields | ref, fields | ref, ref, {}) if ref else (whole | fields, {})
 
-    def _pruned(self, value: Json, count: int, text: str, tokens: int) -> tuple[str, int]:
-        """Cut inside the values, until even one row (or an object without rows) fits."""
-        setting, pruner = self.setting, Pruner(value)
-        room = int(setting.cap * len(text) / max(1, tokens))
-        for _ in range(_ROUNDS):
-            note = self._pruned_note(count, len(text), room)
-            shown = self.source.dumped(pruner.within(room - len(dump_exact(note))), note)
-            spent = setting.tokens(shown)
-            if spent <= setting.cap:
-                return shown, spent
-            room = int(room * min(0.9, setting.cap / spent))
-        cut = cut_middle(self.source.text, setting)
-        return cut.text, cut.tokens
+    def _pruned(self, count: int, density: float) -> tuple[str, int, int]:
+        """Cut inside the values until a few rows, or an object without rows, fit.
 
-    def _pruned_note(self, count: int, size: int, room: int) -> JsonObject:
+        ``density`` is tokens a character. Gives the text, its tokens and the rows still in it.
+        """
+        setting = self.setting
+        value = self._value(count)[0]
+        size, pruner = json_size(value), Pruner(value)
+        room = int(setting.cap / density)
+        for _ in range(_ROUNDS):
+            shown, rows = self._without_mark(pruner.within(room - _NOTE_CHARS))
+            text = self.source.dumped(shown, self._pruned_note(rows, size, room))
+            tokens = setting.tokens(text)
+            if tokens <= setting.cap:
+                return text, tokens, rows or 0
+            room = int(room * min(0.9, setting.cap / tokens))
+        cut = cut_middle(self.source.text, setting)
+        return cut.text, cut.tokens, 0
+
+    def _without_mark(self, value: Json) -> tuple[Json, int | None]:
+        """A pruned value whose note counts its rows instead of a mark; None when rows are gone."""
+        items = self.source.items
+        rows = value if items is None else value_at(value, items.path)
+        if items is None or not isinstance(rows, list):
+            return value, None
+        kept = [row for row in rows if not (isinstance(row, str) and row.startswith("…["))]
+        return with_rows(value, items.path, kept), len(kept)
+
+    def _pruned_note(self, count: int | None, size: int, room: int) -> JsonObject:
         setting = self.setting
         hint = setting.say("pruned")
         if setting.ref:
             hint = setting.joined(hint, setting.say("whole", ref=setting.ref))
-        if self.found is not None and self.found.total > count:
+        if self.found is not None and count and self.found.total > count:
             note = page_note(self.found, count, setting)
             return note | {"hint": setting.joined(str(note["hint"]), setting.say("pruned"))}
         shown = min(room, size)
@@ -245,8 +263,8 @@ def _dominant(items: Items | None, source: Records) -> Items | None:
     """The records, when they make up most of the result; else its outline is worth more."""
     if items is None or len(items.rows) < 2:
         return None
-    first = sum(len(dump_exact(row)) for row in items.rows[:_SAMPLE]) / len(items.rows[:_SAMPLE])
-    return items if first * len(items.rows) * 2 > len(source.text) else None
+    share = sum(map(json_size, items.rows)) / max(1, json_size(source.root))
+    return items if share > 0.5 else None
 
 
 def _place(source: Records) -> str:

@@ -63,7 +63,7 @@ def shape_result(
     if rule.disposable:
         return _disposed(raw, setting)
     if mode == "full" and not _asks_for_records(setting) and _is_plain(raw):
-        tokens = counter.text(raw)
+        tokens = setting.tokens_or_more(raw)
         if tokens <= rule.max_tokens:
             return _whole(raw, tokens, "text")
     source = unwrapped(raw)
@@ -97,7 +97,7 @@ def _shape_json(records: Records, text: str, setting: Setting) -> Shaped:
         return _shape_text(text, setting)
     if not _asks_for_records(setting):
         whole = _cheapest(text, records, setting)
-        tokens = setting.tokens(whole)
+        tokens = setting.tokens_or_more(whole)
         if tokens <= setting.cap:
             media = "text/plain" if records.kind == "python" else "application/json"
             return replace(_whole(whole, tokens, records.kind), media=media)
@@ -114,7 +114,7 @@ def _shape_text(text: str, setting: Setting) -> Shaped:
     if not clean.strip():
         said = setting.say("empty")
         return replace(_whole(said, setting.tokens(said), "empty"), returned=0, total=0)
-    tokens = setting.tokens(clean)
+    tokens = setting.tokens_or_more(clean)
     if kind == "text" and (_asks_for_records(setting) or tokens > setting.cap):
         table = parse_table(clean)
         if table is not None:
@@ -211,7 +211,9 @@ def _cheapest(text: str, records: Records, setting: Setting) -> str:
     python = records.kind == "python"
     compact = dump_exact(records.root) if python else compact_json(plain)
     odd = python or "NaN" in plain or "Infinity" in plain
-    return compact if odd or setting.tokens(compact) < setting.tokens(plain) else plain
+    return (
+        compact if odd or setting.tokens_or_more(compact) < setting.tokens_or_more(plain) else plain
+    )
 
 
 def _without_encoded(text: str, setting: Setting) -> tuple[str, bool]:
