@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -222,3 +225,30 @@ def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
         assert time.perf_counter() - began < 6
         assert shaped.tokens <= 2500
         shaped.text.encode("utf-8")
+
+
+def test_real_html_pages_lose_their_markup_and_keep_their_words(shared: Path) -> None:
+    pages = sorted((shared / "data" / "04_long_docs").glob("*html/*.html"))
+    assert len(pages) > 10
+    for page in pages:
+        raw = page.read_bytes().decode("utf-8", "surrogateescape")
+        shaped = shape(raw, max_tokens=10**6)
+        assert shaped.kind == "html", page.name
+        assert shaped.tokens < COUNTER.text(raw) * 0.75, page.name
+        assert not re.search(r"</?(div|span|p|td|script|style)\b", shaped.text), page.name
+
+
+def test_real_tool_outputs_stay_under_the_cap_and_json_stays_json(shared: Path) -> None:
+    folder = shared / "data" / "07_tool_outputs"
+    files = [f for f in sorted(folder.rglob("*")) if f.is_file() and f.suffix != ".gz"]
+    assert len(files) > 80
+    for file in files:
+        raw = file.read_bytes().decode("utf-8", "surrogateescape")
+        before = COUNTER.text(raw)
+        for mode in ("full", "ref"):
+            shaped = shape(raw, mode=mode)
+            assert shaped.tokens <= min(2500, before), file.name
+            if shaped.kind == "json":
+                json.loads(shaped.text)
+            if shaped.omitted and not shaped.lossless:
+                assert REF in shaped.text, file.name
