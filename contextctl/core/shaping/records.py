@@ -2,51 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import dump_exact
 from contextctl.core.shaping.cut import cut_middle
-from contextctl.core.shaping.items import Items, find_items, with_rows
+from contextctl.core.shaping.items import find_items, with_rows
+from contextctl.core.shaping.missed import nothing_asked_exists, unknown_field
 from contextctl.core.shaping.page import Listing, listing, next_cursor, page_note, whole_note
 from contextctl.core.shaping.prune import Pruner, json_size
-from contextctl.core.shaping.select import Paths, field_paths, select, value_at
+from contextctl.core.shaping.select import Paths, value_at
+from contextctl.core.shaping.whitelist import dropped_fields, whitelisted
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.shaping import Shaped
 
 if TYPE_CHECKING:
+    from contextctl.core.shaping.items import Items
+    from contextctl.core.shaping.parsed import Records
     from contextctl.core.shaping.setting import Setting
 
 _ROUNDS = 12
-_SMALL_TOKENS = 300
 _SAMPLE = 50
 # Rows that are too large to be shown whole are cut to about this size, so that several are seen.
 _ROW_TOKENS = 250
 _NOTE_CHARS = 240
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """A parsed result. ``kind``: ``json``, ``ndjson``, ``python``; ``text``: as it came."""
-
-    kind: str
-    root: Json
-    text: str
-    duplicates: tuple[str, ...] = ()
-    items: Items | None = None
-
-    def dumped(self, value: Json, note: JsonObject) -> str:
-        """``value`` in the form it came in, with what there is to say about it."""
-        if self.kind == "ndjson" and isinstance(value, list):
-            lines = [dump_exact(row) for row in value]
-            return "\n".join([*lines, dump_exact(note)] if note else lines)
-        if not note:
-            return dump_exact(value)
-        if not isinstance(value, dict):
-            key = "items" if isinstance(value, list) else "value"
-            return dump_exact({key: value, **note})
-        clash = any(key in value and str(value[key]) != str(said) for key, said in note.items())
-        return dump_exact({**value, "_page": note} if clash else {**value, **note})
 
 
 def shape_records(source: Records, setting: Setting) -> Shaped:
@@ -62,7 +40,7 @@ def shape_records(source: Records, setting: Setting) -> Shaped:
         count = found.rest if rule.page is None else min(found.rest, max(1, rule.page.limit))
     view = _View(source, found, setting, Paths.of(rule.fields or ()))
     if rule.fields and not view.finds_any_field():
-        return _missed(source, setting)
+        return nothing_asked_exists(source, setting)
     return view.fitted(count)
 
 
@@ -111,24 +89,8 @@ class _View:
                 root = with_rows(root, items.path, rows)
         if not self.setting.rule.fields:
             return root, 0
-        kept = select(root, self.paths, self.matched)
-        if items is not None and items.path:
-            kept = self._with_row_fields(kept, items, rows)
-        return kept, _dropped(root, kept, items)
-
-    def _with_row_fields(self, kept: Json, items: Items, rows: list[Json]) -> Json:
-        """Paths that start at the rows of a list inside an object hold there as well."""
-        inside: set[str] = set()
-        for row in rows:
-            select(row, self.paths, inside)
-        if not inside:
-            return kept if rows else _with_list(kept, items.path, [])
-        self.matched |= inside
-        below: Paths | None = self.paths
-        for key in items.path:
-            below = below.step(key) if below is not None else None
-        paths = self.paths if below is None else below.merged(self.paths)
-        return _with_list(kept, items.path, [select(row, paths, set()) for row in rows])
+        kept = whitelisted(root, self.paths, self.matched, items, rows)
+        return kept, dropped_fields(root, kept, items)
 
     def _text(self, value: Json, count: int, dropped: int) -> tuple[str, int]:
         """The first form that fits: a part states what it is, a whole only if it is cheap."""
@@ -218,7 +180,7 @@ class _View:
             truncated=pruned or (found is not None and count < total),
             next_cursor=None if found is None else _plain(next_cursor(found, count, self.setting)),
             warnings=(
-                *(_unknown_field(path, self.source.root) for path in unknown),
+                *(unknown_field(path, self.source.root) for path in unknown),
                 *(_repeated_key(key) for key in self.source.duplicates),
             ),
             lossless=lossless
@@ -226,37 +188,6 @@ class _View:
             and (found is None or count == len(found.rows)),
             media=media,
         )
-
-
-def _missed(source: Records, setting: Setting) -> Shaped:
-    """None of the whitelisted paths exists: say so, with what there is, instead of nothing."""
-    fields = setting.rule.fields or ()
-    said = setting.say("missed", fields=", ".join(fields))
-    note: JsonObject = {"hint": said, "available": list(field_paths(source.root, 20))}
-    if setting.ref:
-        note["ref"] = setting.ref
-    small = setting.tokens(source.text) <= min(_SMALL_TOKENS, setting.cap // 2)
-    form = replace(source, kind="json")
-    text = form.dumped({"result": source.root} if small else {}, note)
-    if setting.tokens(text) > setting.cap:
-        text = form.dumped({}, {key: note[key] for key in ("hint", "ref") if key in note})
-    tokens = setting.tokens(text)
-    if tokens > setting.cap:
-        cut = cut_middle(text, setting)
-        text, tokens = cut.text, cut.tokens
-    size = len(source.text)
-    return Shaped(
-        text=text,
-        tokens=tokens,
-        kind=source.kind,
-        returned=size if small else 0,
-        total=size,
-        omitted=0 if small else size,
-        truncated=not small,
-        warnings=tuple(_unknown_field(path, source.root) for path in fields),
-        lossless=small,
-        media="application/json",
-    )
 
 
 def _dominant(items: Items | None, source: Records) -> Items | None:
@@ -272,34 +203,6 @@ def _place(source: Records) -> str:
     if source.kind == "python" or source.items is None:
         return ""
     return ".".join(source.items.path) or "[]"
-
-
-def _with_list(kept: Json, path: tuple[str, ...], rows: list[Json]) -> Json:
-    """``kept`` with ``rows`` at ``path``, adding the objects that lead there."""
-    if not path:
-        return rows
-    inner = kept if isinstance(kept, dict) else {}
-    return {**inner, path[0]: _with_list(inner.get(path[0]), path[1:], rows)}
-
-
-def _dropped(before: Json, after: Json, items: Items | None) -> int:
-    """How many field names are gone: of the rows where there are rows, else of the object."""
-    if before == after:
-        return 0
-    for key in items.path if items is not None else ():
-        before = before[key] if isinstance(before, dict) else before
-        after = after.get(key) if isinstance(after, dict) else after
-    old = set(field_paths(_sample(before), 1_000))
-    return max(1, len(old - set(field_paths(_sample(after), 1_000))))
-
-
-def _sample(value: Json) -> Json:
-    return value[:_SAMPLE] if isinstance(value, list) else value
-
-
-def _unknown_field(path: str, root: Json) -> str:
-    known = ", ".join(field_paths(root, 12))
-    return f"field '{path}' occurs nowhere in this result; it has: {known}"
 
 
 def _repeated_key(key: str) -> str:

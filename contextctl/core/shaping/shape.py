@@ -6,24 +6,22 @@ first check lets a short plain text through untouched, because most results are 
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import Number, dump_exact
+from contextctl.core.exact_json import dump_exact
 from contextctl.core.shaping.binary import RUN_CHARS, binary_kind, longest_word, without_encoded
 from contextctl.core.shaping.clean import clean_text, is_clean
 from contextctl.core.shaping.cut import cut_middle
 from contextctl.core.shaping.markup import html_text, is_html, is_xml
+from contextctl.core.shaping.parsed import Records, records_in
 from contextctl.core.shaping.read_json import (
     compact_json,
     escaped_halves,
     gains_from_compaction,
-    parse_json,
-    parse_lines,
 )
-from contextctl.core.shaping.records import Records, shape_records
+from contextctl.core.shaping.records import shape_records
 from contextctl.core.shaping.reference import refer_json, refer_text
 from contextctl.core.shaping.setting import Setting
 from contextctl.core.shaping.table import parse_table, shape_table
@@ -84,7 +82,7 @@ def _shape(source: str, setting: Setting) -> Shaped:
         text = setting.say("binary", what=what, chars=f"{len(source):,}", ref=ref)
         return _part(text, "binary", source, setting, shown=0)
     text, dropped = _without_encoded(source, setting)
-    records = _records(text)
+    records = records_in(text)
     if records is not None:
         shaped = _shape_json(records, text, setting)
     else:
@@ -141,7 +139,7 @@ def _shape_text(text: str, setting: Setting) -> Shaped:
 def _refer(source: str, shaped: Shaped, setting: Setting) -> Shaped:
     if shaped.kind == "binary":
         return shaped
-    records = _records(source)
+    records = records_in(source)
     if records is not None and isinstance(records.root, (dict, list)):
         reference = refer_json(records.root, records.kind, source, setting)
     else:
@@ -162,43 +160,6 @@ def _is_plain(raw: str) -> bool:
     if first[:1] in {"", "{", "[", "<", "("} or first.startswith(("meta=", "_meta=", "content=")):
         return False
     return is_clean(raw) and longest_word(raw) < RUN_CHARS and not first.startswith("%PDF-")
-
-
-def _records(text: str) -> Records | None:
-    """JSON, NDJSON or a Python literal with text keys alone; None for anything else."""
-    text = text.strip().removeprefix("\ufeff")
-    if text[:1] not in {"{", "[", "("}:
-        return None
-    parsed, kind = parse_json(text), "json"
-    if parsed is None and "\n" in text:
-        parsed, kind = parse_lines(text), "ndjson"
-    if parsed is not None:
-        return Records(kind, parsed.value, text, parsed.duplicates)
-    literal = _literal(text)
-    return None if literal is None else Records("python", literal, text)
-
-
-def _literal(text: str) -> Json:
-    """A Python literal (a printed dict or list) as JSON; None when it is not quite that."""
-    if "'" not in text and "None" not in text and "True" not in text and "False" not in text:
-        return None
-    try:
-        return _as_json(ast.literal_eval(text))
-    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        return None
-
-
-def _as_json(value: object) -> Json:
-    """Exactly the same value in JSON's terms; raises ``TypeError`` where there is none."""
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, (int, float)):
-        return Number(repr(value))
-    if isinstance(value, (list, tuple)):
-        return [_as_json(item) for item in value]
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: _as_json(item) for key, item in value.items()}
-    raise TypeError
 
 
 def _cheapest(text: str, records: Records, setting: Setting) -> str:
