@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ def shape_records(source: Records, setting: Setting) -> Shaped:
     count = 0
     if found is not None:
         count = found.rest if rule.page is None else min(found.rest, max(1, rule.page.limit))
+        if rule.page is None and rule.fields is None:
+            count = min(count, _likely_rows(found.rest, source, setting))
     view = _View(source, found, setting, Paths.of(rule.fields or ()))
     if rule.fields and not view.finds_any_field():
         return nothing_asked_exists(source, setting)
@@ -190,12 +193,19 @@ class _View:
         )
 
 
+def _likely_rows(rows: int, source: Records, setting: Setting) -> int:
+    """Somewhat more rows than will fit of a result that is known not to fit as a whole."""
+    share = setting.cap / max(1, setting.tokens_or_more(source.text))
+    return max(1, math.ceil(rows * share * 1.5))
+
+
 def _dominant(items: Items | None, source: Records) -> Items | None:
     """The records, when they make up most of the result; else its outline is worth more."""
     if items is None or len(items.rows) < 2:
         return None
-    share = sum(map(json_size, items.rows)) / max(1, json_size(source.root))
-    return items if share > 0.5 else None
+    sample = items.rows[:_SAMPLE]
+    rows = sum(map(json_size, sample)) * len(items.rows) / len(sample)
+    return items if rows > json_size(with_rows(source.root, items.path, [])) else None
 
 
 def _place(source: Records) -> str:
