@@ -66,8 +66,9 @@ def task_from_json(raw: Mapping[str, Json], source: str = "") -> Task:
     if problems:
         raise ValueError("\n".join(problems))
     digest = _digest(raw)
-    given = raw.get("tools")
-    names = [tool for tool in given if isinstance(tool, str)] if isinstance(given, list) else None
+    given = _list(raw.get("tools"))
+    names = tuple(tool for tool in given if isinstance(tool, str))
+    all_tools = raw.get("tools") is None or (bool(given) and not names)
     return Task(
         id=str(raw["id"]) if raw.get("id") is not None else f"t-{digest[:8]}",
         messages=messages,
@@ -79,7 +80,7 @@ def task_from_json(raw: Mapping[str, Json], source: str = "") -> Task:
         documents=tuple(_list(raw.get("documents"))),
         retrieved=tuple(_passage(item) for item in _list(raw.get("retrieved"))),
         subject=_one_text(raw.get("subject")),
-        tools=None if names is None else tuple(names),
+        tools=None if all_tools else names,
         tool_specs=specs,
         expect=_mapping(raw.get("expect")),
         tags=raw.get("tags"),

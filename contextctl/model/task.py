@@ -16,7 +16,7 @@ class Task:
 
     ``digest`` is the SHA-256 (hex) of everything that makes the task what it is: all keys but
     ``id`` and ``tags``. ``source`` is the ``file:line`` it came from. ``tools`` names the profile's
-    tools the task may use, None being all of them; ``tool_specs`` are schemas it brings along.
+    tools the task may use, None being all of them; ``tool_specs`` are tools it brings along.
     """
 
     id: str

@@ -66,8 +66,10 @@ def _run(live: Live, calls: Sequence[ToolCall], early: _Early) -> None:
         if call.id in early.results
     }
     waiting = [place for place in range(len(calls)) if place not in arrived]
-    if waiting:
-        live.facts(*(CallStarted(calls[place].id, calls[place].name) for place in waiting))
+    known = live.turn.started if live.turn is not None else set()
+    new = [calls[place] for place in waiting if calls[place].id not in known]
+    if new:
+        live.facts(*(CallStarted(call.id, call.name) for call in new))
     jobs = [partial(_outcome, live, calls[place]) for place in waiting]
     written = _write_ready(live, calls, arrived, 0)
     for number, outcome in run_together(jobs, live.setting.stop, AT_ONCE):

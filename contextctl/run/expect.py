@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from contextctl.errors import ToolError
 from contextctl.io.python_tools import load_function
+from contextctl.io.stdout_guard import stdout_to, to_stderr
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.task import Task
 
@@ -19,7 +21,8 @@ def check_answer(task: Task, answer: str) -> tuple[JsonObject, ...]:
     ``contains`` and ``regex`` take one text or a list, all of which must be found. ``equals``
     compares texts without the white space around them, and anything else as JSON. ``json_schema``
     reads the answer as JSON, with or without a Markdown fence. ``python`` is ``module:function``;
-    it gets the answer and returns True, or False or a text that says why not.
+    it gets the answer and, if it takes two arguments, the task as a dict (``id``, ``input``,
+    ``pins``, ``tags``), and returns True, or False or a text that says why not.
     """
     checks = []
     for check, value in task.expect.items():
@@ -89,7 +92,11 @@ def _asked(target: str, answer: str, task: Task) -> str:
     file = task.source.rpartition(":")[0]
     folders = [Path(file).resolve().parent] if file and file != "<stdin>" else []
     try:
-        verdict = load_function(target, [*folders, Path.cwd()], "expect.python")(answer)
+        function = load_function(target, [*folders, Path.cwd()], "expect.python")
+        about = {"id": task.id, "input": task.input, "pins": dict(task.pins), "tags": task.tags}
+        takes = len(inspect.signature(function).parameters)
+        with stdout_to(to_stderr):
+            verdict = function(answer) if takes == 1 else function(answer, about)
     except ToolError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001  # the function is the user's and may raise anything

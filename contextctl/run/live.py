@@ -6,7 +6,7 @@ the same state as one that never stopped, because both have seen the same events
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from contextctl.core.assemble import Fold
@@ -228,14 +228,6 @@ def with_usage(ledger: LedgerReport, event: UsageReported) -> LedgerReport:
     if event.first_token_s is not None:
         measured["first_token_s"] = round(event.first_token_s, 3)
     return replace(ledger, usage=usage, measured=measured)
-
-
-def take_all(live: Live, events: Sequence[Event]) -> None:
-    """Take in a record that was read from the disk, each step under the model that it names."""
-    for place, event in enumerate(events):
-        if isinstance(event, StepTaken) and event.model:
-            live.use(event.model, events[:place])
-        live.absorb(event)
 
 
 def model_error(step: int, model: str, message: str) -> Noted:

@@ -5,11 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from contextctl.io.files import write_atomic
-from contextctl.io.jsonl import json_text
+from contextctl.io.jsonl import JsonLines, json_text
 from contextctl.io.records import read_record
 from contextctl.io.run_folder import TaskFolder
+from contextctl.model.assembly import Assembly
+from contextctl.model.ledger import LedgerReport
 from contextctl.model.message import JsonObject
-from contextctl.model.record import CallStarted, MessageAdded, Opened, Record
+from contextctl.model.record import (
+    CallStarted,
+    Event,
+    MessageAdded,
+    Opened,
+    PinSet,
+    Record,
+    ResultArrived,
+    StepTaken,
+)
 from contextctl.model.task import Task
 from contextctl.run.live import Live
 from contextctl.run.opening import given_digest
@@ -27,6 +38,8 @@ def past_record(task: Task, folder: TaskFolder, *, anew: bool) -> tuple[Record, 
     remark = warnings[0] if warnings else ""
     if not isinstance(record[0], Opened):
         return _put_aside(folder, "its record does not begin as one")
+    if not any(isinstance(event, StepTaken) for event in record):
+        return _put_aside(folder, "it was cut off before its first step")
     if given_digest(record) != task.digest:
         return _put_aside(folder, "the task has changed since it was last run")
     if anew and _is_answered(record) and not any(isinstance(e, CallStarted) for e in record):
@@ -34,32 +47,69 @@ def past_record(task: Task, folder: TaskFolder, *, anew: bool) -> tuple[Record, 
     return record, remark
 
 
-def mend_reports(live: Live) -> None:
-    """Make ledger and windows agree with the record: one line for each step that was answered.
+def missing_pins(live: Live, record: Record) -> tuple[Event, ...]:
+    """The pins of the last result that a crash left unwritten: the record ends within them."""
+    for place in range(len(record) - 1, -1, -1):
+        event = record[place]
+        if isinstance(event, ResultArrived):
+            return live.pinned(event)[len(record) - place :]
+        if not isinstance(event, PinSet):
+            break
+    return ()
 
-    A crash leaves them one line short; a step that failed and is taken again had a line too many.
+
+def catch_up(live: Live, record: Record) -> None:
+    """Take in a record that was read from the disk, each step under the model that it names.
+
+    Ledger and windows are made to agree with it: one line for each step that was answered. A crash
+    leaves them short, and a step that failed and is taken again had a line too many.
     """
-    assembly = live.finished[1] if live.finished is not None else None
-    last = live.finished[0].step if live.finished is not None else 0
-    ledger = [line for line in live.folder.read_ledger().values if _stands(line, last)]
-    windows = [line for line in live.folder.read_windows().values if _stands(line, last)]
-    if live.finished is not None and not _holds(ledger, last):
-        ledger.append(live.finished[0].to_json())
-    if assembly is not None and live.setting.windows and not _holds(windows, last):
-        window: JsonObject = {"task": live.task.id, "step": last}
-        window |= {"messages": [*assembly.messages], "tools": [*assembly.tools]}
-        windows.append(window)
-    _rewrite(live.folder.ledger, ledger)
-    _rewrite(live.folder.windows, windows)
+    reports = _Reports(live)
+    for place, event in enumerate(record):
+        if isinstance(event, StepTaken):
+            reports.add(live.finished)
+            live.use(event.model or live.profile.model.name, record[:place])
+        live.absorb(event)
+    reports.add(live.finished)
+    reports.write()
 
 
-def _stands(line: JsonObject, last: int) -> bool:
-    step = line.get("step")
-    return isinstance(step, int) and step <= last and line.get("status", "ok") == "ok"
+class _Reports:
+    """The lines of a task's ledger and windows by step: those on the disk, and those that lack."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._last = 0
+        self._ledger = _by_step(live.folder.read_ledger())
+        self._windows = _by_step(live.folder.read_windows())
+
+    def add(self, finished: tuple[LedgerReport, Assembly] | None) -> None:
+        """A step that was answered must have its lines."""
+        if finished is None:
+            return
+        ledger, assembly = finished
+        self._last = ledger.step
+        self._ledger.setdefault(ledger.step, ledger.to_json())
+        if self._live.setting.windows and ledger.step not in self._windows:
+            window: JsonObject = {"task": self._live.task.id, "step": ledger.step}
+            window |= {"messages": [*assembly.messages], "tools": [*assembly.tools]}
+            self._windows[ledger.step] = window
+
+    def write(self) -> None:
+        """Write what has changed."""
+        _rewrite(self._live.folder.ledger, self._up_to_last(self._ledger))
+        _rewrite(self._live.folder.windows, self._up_to_last(self._windows))
+
+    def _up_to_last(self, lines: dict[int, JsonObject]) -> list[JsonObject]:
+        return [line for step, line in sorted(lines.items()) if step <= self._last]
 
 
-def _holds(lines: list[JsonObject], step: int) -> bool:
-    return any(line.get("step") == step for line in lines)
+def _by_step(lines: JsonLines) -> dict[int, JsonObject]:
+    return {
+        step: line
+        for line in lines.values
+        if isinstance(step := line.get("step"), int) and line.get("status", "ok") == "ok"
+    }
 
 
 def _rewrite(path: Path, lines: list[JsonObject]) -> None:

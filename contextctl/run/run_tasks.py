@@ -60,9 +60,7 @@ class Order:
     arguments: JsonObject = field(default_factory=dict)
 
 
-def run_tasks(
-    order: Order, progress: Progress = lambda _result: None
-) -> tuple[RunSummary, int]:
+def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[RunSummary, int]:
     """Run the tasks of ``order``; the summary and the exit code.
 
     Raises ``UsageError`` for what cannot be begun, and ``ToolError`` when a tool or a server that

@@ -19,9 +19,9 @@ from contextctl.model.result import TaskResult
 from contextctl.model.task import Task
 from contextctl.run.calls import answer_calls
 from contextctl.run.expect import check_answer, failed_checks
-from contextctl.run.live import Live, take_all
+from contextctl.run.live import Live
 from contextctl.run.opening import opening_events
-from contextctl.run.past import mend_reports, past_record
+from contextctl.run.past import catch_up, missing_pins, past_record
 from contextctl.run.setting import Setting
 from contextctl.run.step import take_step
 from contextctl.run.together import Stopped
@@ -62,9 +62,11 @@ def run_task(setting: Setting, task: Task, folder: TaskFolder, *, anew: bool = F
     if remark:
         live.warnings.append(remark)
     try:
-        take_all(live, record)
-        mend_reports(live)
+        catch_up(live, record)
+        if live.sent is not None:  # nobody answered it: the first model is tried again first
+            live.use(setting.profile.model.name, record)
         live.open()
+        live.facts(*missing_pins(live, record))
         if not record:
             session = (opened.session, opened.key)
             live.facts(*opening_events(setting.profile, task, setting.tools.specs(), session))
