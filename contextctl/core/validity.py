@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from contextctl.core.needed import calls_of, content_text
@@ -43,8 +44,10 @@ def _present(wanted: JsonObject, messages: Sequence[JsonObject]) -> bool:
     """Whether a trace's message stands in the window: results and calls by id, others by text."""
     role, text = wanted.get("role"), content_text(wanted)
     if role == "tool":
-        call_id = wanted.get("tool_call_id")
-        return any(m.get("tool_call_id") == call_id for m in messages if m.get("role") == "tool")
+        # An id that named two calls is made distinct by a number at its end.
+        call_id = re.compile(re.escape(str(wanted.get("tool_call_id"))) + r"(?:_\d+)?")
+        answered = (str(m.get("tool_call_id")) for m in messages if m.get("role") == "tool")
+        return any(call_id.fullmatch(answer) for answer in answered)
     asked = {str(call.get("id")) for call in calls_of(wanted)}
     if asked:
         return any(asked <= {str(call.get("id")) for call in calls_of(m)} for m in messages)
