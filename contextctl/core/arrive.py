@@ -21,6 +21,8 @@ from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
 
 # Agents without tool calls are told what their commands printed by a "user" of such a name.
 OBSERVERS = ("observation", "environment", "tool")
+# What a person typed may carry such a name too ("$ open out.html"): short ones stay like their words.
+SHORT_OBSERVATION = 200
 
 
 def add_message(state: State, event: MessageAdded) -> None:
@@ -100,7 +102,8 @@ def _add_assistant(state: State, message: Message) -> None:
 
 def _add_user(state: State, message: Message) -> None:
     if message.name in OBSERVERS:
-        _append(state, "note", message, _owned(state, message, "tool_results." + message.name))
+        kind = "note" if len(message.text) > SHORT_OBSERVATION else "user"
+        _append(state, kind, message, _owned(state, message, "tool_results." + message.name))
         return
     if state.question is not None:
         tokens = state.question.tokens

@@ -7,6 +7,7 @@ window only grows at its tail, so a provider's prompt cache keeps its prefix (SP
 
 from __future__ import annotations
 
+from contextctl.core.caps import over_caps, reduce_to_caps, tell_caps
 from contextctl.core.pairs import close_open_calls
 from contextctl.core.pins import accept_pins
 from contextctl.core.prefix import accept_environment, refresh_tools
@@ -23,20 +24,27 @@ def settle(state: State) -> None:
     refresh_tools(state)
     state.tail = tail_message(state)
     state.zone_before = state.zone
+    _reduce(state)
+    tell_caps(state)
+
+
+def _reduce(state: State) -> None:
     room = max(state.allowance.usable - state.fixed, 0)
-    if _live_is_full(state, room):
-        _begin(state)
-        recent = state.profile.history.recent_share or 0.0
-        trim_to_recent(state, int(recent * room))
-    elif not state.allowance.must_reduce(state.total, state.fixed):
+    live, capped = _live_is_full(state, room), any(over_caps(state))
+    if not live and not capped and not state.allowance.must_reduce(state.total, state.fixed):
         return
-    else:
+    if live:
         _begin(state)
-    goal = state.allowance.tokens(state.allowance.target, state.fixed)
-    for remedy in LADDER:
-        if state.total <= goal:
-            break
-        remedy(state, goal)
+        trim_to_recent(state, int((state.profile.history.recent_share or 0.0) * room))
+    if capped:
+        reduce_to_caps(state)
+    if live or state.allowance.must_reduce(state.total, state.fixed):
+        _begin(state)
+        goal = state.allowance.tokens(state.allowance.target, state.fixed)
+        for remedy in LADDER:
+            if state.total <= goal:
+                break
+            remedy(state, goal)
     for remedy in LAST_RESORTS:
         if state.total <= state.allowance.usable:
             break

@@ -108,9 +108,10 @@ class State:
             self.tools_dirty = True
         return ref
 
-    def take(self, action: Action) -> None:
+    def take(self, action: Action | None) -> None:
         """Note an action as taken by this step."""
-        self.new_actions.append(replace(action, new=True))
+        if action is not None:
+            self.new_actions.append(replace(action, new=True))
 
     def warn(self, text: str) -> None:
         """Say something about this step once in the whole record."""

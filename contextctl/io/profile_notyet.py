@@ -15,7 +15,6 @@ from contextctl.model.profile import Profile, value_at
 
 # JSON pointer (``*`` stands for one or more steps) -> what happens instead.
 NOT_YET: dict[str, str] = {
-    "/budget/caps": "no bucket is held to its cap",
     "/mcp": "no MCP server is started",
     "/defer": "no tool schema is deferred",
     "/disclosure": "no skill and no knowledge is loaded",

@@ -82,7 +82,9 @@ def _merge(state: State, start: int, end: int) -> None:
     before = sum(piece.segment.before if piece.segment else piece.tokens for piece in gone)
     segment = Segment((), _listed(state, stretches), before, LEVELS[-1])
     first, last = gone[0].step, stretches[-1].last if stretches else gone[-1].step
-    state.view.replace(start, end, [digest_piece(state, segment, first, last, gone[0].event)])
+    fresh = digest_piece(state, segment, first, last, gone[0].event)
+    state.take(fresh.action)
+    state.view.replace(start, end, [fresh])
 
 
 def _listed(state: State, stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
@@ -99,4 +101,5 @@ def _fold(state: State, index: int, piece: Piece, segment: Segment, level: int) 
     folded = replace(segment, lines=lines, level=level)
     last = segment.lines[-1].number if segment.lines else piece.step
     fresh = digest_piece(state, folded, piece.step, last, piece.event)
+    state.take(fresh.action)
     state.view.replace(index, index + 1, [fresh])

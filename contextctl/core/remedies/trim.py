@@ -81,7 +81,8 @@ def _by_goal(state: State, free: Sequence[Unit], units: Sequence[Unit], goal: in
         after -= unit.tokens
         if unit.is_step:
             turns -= 1
-            after += int(CALL_TOKENS + rule.step_tokens + rule.share * unit.tokens)
+            digest = int(CALL_TOKENS + rule.step_tokens + rule.share * unit.tokens)
+            after += min(digest, unit.tokens)
     return len(free)
 
 
@@ -102,17 +103,28 @@ def _left_behind(state: State, leaving: Sequence[Unit]) -> Iterator[Piece]:
     )
     stands = _standing(state, leaving)
     run: list[Unit] = []
-    for unit in leaving:
-        if unit.kind != "user":
+    for unit in (*leaving, None):
+        if unit is not None and unit.kind != "user":
             run.append(unit)
             continue
         if run:
-            yield _digest(state, run, stretches, stands)
-            run, stretches = [], ()
-        unit.pieces[0].settled = True
-        yield unit.pieces[0]
-    if run:
-        yield _digest(state, run, stretches, stands)
+            digest = _digest(state, run, stretches, stands)
+            if digest.tokens < sum(one.tokens for one in run):
+                state.take(digest.action)
+                stretches = ()
+                yield digest
+            else:  # short words between two questions: they say more than a digest of them
+                yield from _kept(run)
+            run = []
+        if unit is not None:
+            yield from _kept([unit])
+
+
+def _kept(units: Sequence[Unit]) -> Iterator[Piece]:
+    for unit in units:
+        for piece in unit.pieces:
+            piece.settled = True
+            yield piece
 
 
 def _standing(state: State, leaving: Sequence[Unit]) -> Callable[[str], bool]:
@@ -163,7 +175,6 @@ def digest_piece(state: State, segment: Segment, first: int, last: int, event: s
         origin=state.profile.origin(RULE),
         ref=segment.stretches[0].ref if segment.stretches else "",
     )
-    state.take(action)
     return Piece(
         seq=state.seq,
         step=first,

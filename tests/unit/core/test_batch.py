@@ -1,0 +1,134 @@
+"""When a batch starts, how deep it goes, and that nothing moves between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from contextctl.core.assemble import Fold
+from contextctl.model.assembly import Assembly
+from contextctl.model.record import ResultArrived
+from tests.unit.core.folding import Words, contents, opened, profile, steps, turn, user
+
+REDUCE = {"budget": {"reduce": {"trigger": 0.65, "target": 0.50}}}
+TURNS = {"history": {"keep_turns": {"safe": 99, "warn": 99, "danger": 99}}}
+
+
+def walk(
+    count: int, words: int = 20, window: int = 1_000, **sections: Mapping[str, Any]
+) -> list[Assembly]:
+    """Every assembly of a task of ``count`` steps whose results have ``words`` words."""
+    rules = profile(window, **sections)
+    events = [opened(), user("fix it"), *chain.from_iterable(turn(n, words) for n in range(count))]
+    return steps(Fold(rules, Words()), events)
+
+
+def test_no_batch_below_the_trigger() -> None:
+    for assembly in walk(12, **REDUCE):
+        assert assembly.ledger.ratio < 0.65
+        assert assembly.actions == ()
+
+
+def test_a_batch_starts_at_the_trigger_and_goes_below_the_target() -> None:
+    walked = walk(60, **REDUCE, **TURNS)
+    batches = [a for a in walked if any(action.kind == "trim" for action in a.actions)]
+    assert batches
+    for assembly in batches:
+        assert assembly.ledger.ratio <= 0.50
+    assert max(assembly.ledger.ratio for assembly in walked) < 0.65
+
+
+def test_between_two_batches_the_window_only_grows_at_its_tail() -> None:
+    previous = None
+    for assembly in walk(80, **REDUCE, **TURNS):
+        if previous is not None and not assembly.actions:
+            assert assembly.messages[: len(previous.messages)] == previous.messages
+            assert assembly.ledger.prefix.broke_at is None
+        previous = assembly
+
+
+def test_a_batch_says_where_the_prefix_broke_and_what_still_held() -> None:
+    first = next(a for a in walk(60, **REDUCE, **TURNS) if a.actions)
+    assert first.ledger.prefix.broke_at == "tools"  # the reader joined the array with the first ref
+    second = [a for a in walk(80, **REDUCE, **TURNS) if a.actions][1]
+    # From the second batch on, everything up to the first trimmed step of this batch still holds.
+    assert second.ledger.prefix.broke_at is not None
+    assert 0 < second.ledger.prefix.reused_tokens < second.ledger.total
+
+
+def test_keep_turns_of_the_zone_bounds_what_a_batch_leaves() -> None:
+    keep = {"history": {"keep_turns": {"safe": 8, "warn": 6, "danger": 5}}}
+    shallow = {"budget": {"reduce": {"trigger": 0.65, "target": 0.60}}}
+    batch = next(a for a in walk(60, 600, window=10_000, **shallow, **keep) if a.actions)
+    assert batch.ledger.zone_before == "warn"
+    assert sum(message["role"] == "tool" for message in batch.messages) == 6
+
+
+def test_live_share_starts_a_batch_long_before_the_window_is_full() -> None:
+    live = {
+        "history": {
+            "keep_turns": {"safe": 99, "warn": 99, "danger": 99},
+            "live_share": 0.2,
+            "recent_share": 0.1,
+        },
+        "compaction": {"protect_steps": 1},
+    }
+    walked = walk(40, **REDUCE, **live)
+    assert max(a.ledger.ratio for a in walked) < 0.6
+    assert sum(bool(a.actions) for a in walked) >= 2
+
+
+def test_a_cap_keeps_its_bucket_and_says_so_when_it_cannot() -> None:
+    capped = walk(30, words=40, budget={"caps": {"tool_results": 300}}, **TURNS)
+    assert max(a.ledger.buckets["tool_results"] for a in capped) <= 300
+    assert capped[-1].ledger.warnings == ()
+
+    hopeless = walk(2, words=40, budget={"caps": {"query": 2}})
+    assert "query holds 6 tokens, over its cap of 2" in hopeless[-1].ledger.warnings[0]
+
+
+def test_an_overflow_has_no_window_and_the_next_step_goes_on() -> None:
+    rules = profile(60, remedies={"shape": False, "offload": False})
+    fold = Fold(rules, Words())
+    first, second = steps(fold, [opened(), user("word " * 70), *turn(1)])
+    for assembly in (first, second):
+        assert assembly.ledger.status == "overflow"
+        assert assembly.messages == () and assembly.tools == ()
+        assert assembly.ledger.total > assembly.ledger.usable
+
+
+def test_a_small_window_still_shows_the_newest_exchange() -> None:
+    rules = profile(200, **REDUCE)
+    events = [opened(), user("task"), *chain.from_iterable(turn(n, 30) for n in range(12))]
+    last = steps(Fold(rules, Words()), events)[-1]
+    assert last.ledger.total <= 200
+    assert last.messages[-1]["tool_call_id"] == "c11"
+
+
+def test_the_whole_text_of_what_left_is_under_the_ref_that_is_shown() -> None:
+    batch = next(a for a in walk(60, **REDUCE, **TURNS) if a.actions)
+    digest = next(text for text in contents(batch) if text.startswith("[trimmed]"))
+    assert batch.offloads[0].ref in digest
+    assert "word word" in batch.offloads[0].text
+    assert "step0" in batch.offloads[0].text
+
+
+def test_ten_thousand_turns_stay_within_the_window() -> None:
+    rules = profile(1_500, **REDUCE)
+    fold = Fold(rules, Words())
+    events = chain([opened()], *([user(f"question {n}"), *turn(n, 5)] for n in range(2_000)))
+    for number, assembly in enumerate(steps(fold, events)):
+        assert assembly.ledger.status == "ok", number
+
+
+def test_results_of_the_readers_are_never_replaced_by_a_ref() -> None:
+    rules = profile(
+        100_000, shaping={"max_tokens": 50, "text": {"head": 20, "tail": 5}}
+    )
+    fold = Fold(rules, Words())
+    events = [opened(), user("t"), *turn(1, 400), *turn(2, 300, tool="read_workspace")]
+    last = steps(fold, events)[-1]
+    assert "ref" in contents(last)[2] or last.offloads
+    assert contents(last)[-1] == " ".join(["word"] * 300)
+    assert isinstance(events[-1], ResultArrived)
