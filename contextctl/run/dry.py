@@ -40,7 +40,8 @@ def dry_task(
     key = hashlib.sha256(f"dry {task.id} {task.digest}".encode()).hexdigest()
     session = ("s" + key[:3], key)
     fresh(folder)
-    with closing(Journal(folder, workspace.for_session(*session), windows=windows)) as journal:
+    store, secrets = workspace.for_session(*session), profile.secrets.values()
+    with closing(Journal(folder, store, windows=windows, secrets=secrets)) as journal:
         walk = _Walk(profile, Fold(profile, counter), journal, task.id)
         for event in opening_events(profile, task, specs, session):
             if isinstance(event, MessageAdded) and event.message.role == "assistant":

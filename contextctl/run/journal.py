@@ -6,11 +6,13 @@ can see always leads somewhere.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
-from contextctl.io.jsonl import JsonlWriter
+from contextctl.io.jsonl import JsonlWriter, json_text
+from contextctl.io.masking import masked_values
 from contextctl.io.records import RecordWriter
 from contextctl.io.run_folder import TaskFolder
 from contextctl.model.assembly import Assembly, Offload
@@ -27,11 +29,18 @@ class Store(Protocol):
 
 
 class Journal:
-    """Open files of one task. ``close`` gives them up for another process."""
+    """Open files of one task. ``close`` gives them up for another process.
 
-    def __init__(self, folder: TaskFolder, store: Store, *, windows: bool) -> None:
+    ``secrets`` are values that a profile took from the environment: they may stand in a window
+    that is sent, and stand in no file.
+    """
+
+    def __init__(
+        self, folder: TaskFolder, store: Store, *, windows: bool, secrets: Iterable[str] = ()
+    ) -> None:
         folder.path.mkdir(parents=True, exist_ok=True)
         self._store = store
+        self._secrets = tuple(secrets)
         self._record = RecordWriter(folder.record)
         self._ledger = JsonlWriter(folder.ledger)
         self._windows = JsonlWriter(folder.windows) if windows else None
@@ -48,15 +57,8 @@ class Journal:
 
     def window(self, task: str, assembly: Assembly) -> None:
         """Write the exact window of a step, when windows are kept and there is one."""
-        if self._windows is None or assembly.ledger.status != "ok":
-            return
-        line: JsonObject = {
-            "task": task,
-            "step": assembly.ledger.step,
-            "messages": list(assembly.messages),
-            "tools": list(assembly.tools),
-        }
-        self._windows.append([line])
+        if self._windows is not None and assembly.ledger.status == "ok":
+            self._windows.append([window_line(task, assembly, self._secrets)])
 
     def step(self, ledger: LedgerReport) -> None:
         """Write the report of a step."""
@@ -68,6 +70,20 @@ class Journal:
         self._ledger.close()
         if self._windows is not None:
             self._windows.close()
+
+
+def window_line(task: str, assembly: Assembly, secrets: Iterable[str] = ()) -> JsonObject:
+    """One line of ``windows.jsonl``: what a step's window is, with every secret as ``***``."""
+    line: JsonObject = {
+        "task": task,
+        "step": assembly.ledger.step,
+        "messages": list(assembly.messages),
+        "tools": list(assembly.tools),
+    }
+    hidden = [json_text({"": secret})[5:-2] for secret in secrets]  # as they stand in JSON
+    return (
+        cast("JsonObject", json.loads(masked_values(json_text(line), hidden))) if hidden else line
+    )
 
 
 def fresh(folder: TaskFolder) -> None:

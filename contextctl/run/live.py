@@ -79,7 +79,12 @@ class Live:
 
     def open(self) -> None:
         """Open the task's files. Whoever holds the record is the only one to continue it."""
-        self._journal = Journal(self.folder, self.workspace, windows=self.setting.windows)
+        self._journal = Journal(
+            self.folder,
+            self.workspace,
+            windows=self.setting.windows,
+            secrets=self.setting.profile.secrets.values(),
+        )
         if self._journal.repaired:
             self.warnings.append(self._journal.repaired)
 

@@ -22,6 +22,7 @@ from contextctl.model.record import (
     StepTaken,
 )
 from contextctl.model.task import Task
+from contextctl.run.journal import window_line
 from contextctl.run.live import Live
 from contextctl.run.opening import given_digest
 
@@ -91,9 +92,8 @@ class _Reports:
         self._last = ledger.step
         self._ledger.setdefault(ledger.step, ledger.to_json())
         if self._live.setting.windows and ledger.step not in self._windows:
-            window: JsonObject = {"task": self._live.task.id, "step": ledger.step}
-            window |= {"messages": [*assembly.messages], "tools": [*assembly.tools]}
-            self._windows[ledger.step] = window
+            secrets = self._live.setting.profile.secrets.values()
+            self._windows[ledger.step] = window_line(self._live.task.id, assembly, secrets)
 
     def write(self) -> None:
         """Write what has changed."""

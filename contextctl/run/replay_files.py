@@ -76,7 +76,8 @@ def replay_files(
             task = folder.task(trace.id)
             fresh(task)
             totals = Totals()
-            with closing(Journal(task, workspace, windows=windows)) as journal:
+            secrets = profile.secrets.values()
+            with closing(Journal(task, workspace, windows=windows, secrets=secrets)) as journal:
                 for ledger, totals in replay_trace(profile, counter, trace, journal):
                     progress(trace.id, ledger.step)
             cost_raw, cost = totals.input_cost(prices)
