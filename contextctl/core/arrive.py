@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from contextctl.core.arguments import replayable
 from contextctl.core.count import message_parts
-from contextctl.core.facts import Facts, extract_facts
-from contextctl.core.pairs import add_stray, close_open_calls, place_strays
-from contextctl.core.remedies.shape import shape_arrival
+from contextctl.core.facts import extract_facts
+from contextctl.core.pairs import close_open_calls, place_strays
+from contextctl.core.results import result_piece, stray_piece
 from contextctl.core.state import State
 from contextctl.core.view import Parts, Piece
 from contextctl.model.message import Message, ToolCall
@@ -42,23 +42,12 @@ def add_result(state: State, event: ResultArrived) -> None:
     """The result of a call, shaped; or a note, when it answers no open call."""
     call = state.open_calls.pop(event.call_id, None)
     if call is None:
-        add_stray(state, event.call_id, event.name, event.content)
+        state.strays.append(stray_piece(state, event))
+        place_strays(state)
         return
     name = event.name or call.name
-    shaped = shape_arrival(state, replace(event, name=name))
-    message = Message(role="tool", content=shaped.text, tool_call_id=event.call_id)
-    parts = _owned(state, message, "tool_results." + name, text_tokens=shaped.tokens)
-    raw = sum(tokens for _, tokens in parts) - shaped.tokens + shaped.raw_tokens
-    state.book_raw({"tool_results." + name: raw})
-    piece = _append(
-        state, "result", message, parts, raw=event.content, name=name, call_id=event.call_id,
-        facts=extract_facts(shaped.telling), book=False,
-    )  # fmt: skip
-    piece.ref = shaped.ref
-    if shaped.action is not None:
-        before = replace(shaped.action, tokens_before=raw, tokens_after=piece.tokens)
-        piece.action = before
-        state.take(before)
+    frame = Message(role="tool", tool_call_id=event.call_id)
+    state.view.append(result_piece(state, "result", frame, replace(event, name=name)))
     place_strays(state)
 
 
@@ -103,7 +92,8 @@ def _add_assistant(state: State, message: Message) -> None:
 def _add_user(state: State, message: Message) -> None:
     if message.name in OBSERVERS:
         kind = "note" if len(message.text) > SHORT_OBSERVATION else "user"
-        _append(state, kind, message, _owned(state, message, "tool_results." + message.name))
+        part = f"tool_results.{message.name}"
+        _append(state, kind, message, _owned(state, message, part), name=str(message.name))
         return
     if state.question is not None:
         tokens = state.question.tokens
@@ -113,14 +103,9 @@ def _add_user(state: State, message: Message) -> None:
     state.question = _append(state, "user", message, parts, raw=message.text)
 
 
-def _owned(
-    state: State, message: Message, part: str, text_tokens: int | None = None
-) -> Parts:
-    """All tokens of a message as one part; ``text_tokens`` spares counting its text again."""
-    if text_tokens is None:
-        return ((part, sum(message_parts(message, state.counter).values())),)
-    bare = message_parts(replace(message, content=None), state.counter)
-    return ((part, sum(bare.values()) + text_tokens),)
+def _owned(state: State, message: Message, part: str) -> Parts:
+    """All tokens of a message as one part."""
+    return ((part, sum(message_parts(message, state.counter).values())),)
 
 
 def _append(
@@ -131,9 +116,6 @@ def _append(
     *,
     raw: str = "",
     name: str = "",
-    call_id: str = "",
-    facts: Facts | None = None,
-    book: bool = True,
 ) -> Piece:
     piece = Piece(
         seq=state.seq,
@@ -143,11 +125,9 @@ def _append(
         parts=parts,
         raw=raw or message.text,
         name=name,
-        call_id=call_id,
-        facts=facts or extract_facts(raw or message.text),
+        facts=extract_facts(raw or message.text),
         event=state.event,
     )
-    if book:
-        state.book_raw(dict(parts))
+    state.book_raw(dict(parts))
     state.view.append(piece)
     return piece

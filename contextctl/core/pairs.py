@@ -7,7 +7,6 @@ The record may hold such things (a crash, an abort, a late answer); the view nev
 from __future__ import annotations
 
 from contextctl.core.count import message_parts
-from contextctl.core.facts import extract_facts
 from contextctl.core.state import State
 from contextctl.core.view import Piece
 from contextctl.model.message import Message
@@ -15,14 +14,6 @@ from contextctl.model.message import Message
 NO_RESULT = {
     "en": "(no result was recorded for this call: it was interrupted or not run)",
     "zh": "（此调用没有结果记录：已中断或未执行）",
-}
-LATE_RESULT = {
-    "en": "Late result of call {call} ({tool}), which had been closed without one:",
-    "zh": "调用 {call}（{tool}）的结果迟到，先前已按无结果处理：",
-}
-ORPHAN_RESULT = {
-    "en": "Result without a call in this record (call id {call}, {tool}):",
-    "zh": "记录中找不到对应调用的结果（调用 id {call}，{tool}）：",
 }
 
 
@@ -56,31 +47,3 @@ def place_strays(state: State) -> None:
         for piece in state.strays:
             state.view.append(piece)
         state.strays.clear()
-
-
-def add_stray(state: State, call_id: str, name: str, text: str) -> None:
-    """A result that answers no open call: a labelled note, as soon as no call is open."""
-    message = Message(role="user", content=_stray_text(state, call_id, name, text))
-    tokens = sum(message_parts(message, state.counter).values())
-    state.book_raw({"tool_results.stray": tokens})
-    state.strays.append(
-        Piece(
-            seq=state.seq,
-            step=state.step,
-            kind="note",
-            message=message.to_openai(),
-            parts=(("tool_results.stray", tokens),),
-            raw=message.text,
-            name=name,
-            facts=extract_facts(text),
-            event=state.event,
-        )
-    )
-    place_strays(state)
-
-
-def _stray_text(state: State, call_id: str, name: str, text: str) -> str:
-    """A result that answers no open call, as the text of a labelled note."""
-    late = state.closed_calls.get(call_id)
-    form = (ORPHAN_RESULT if late is None else LATE_RESULT)[state.profile.shaping.locale]
-    return form.format(call=call_id or "?", tool=late or name or "?") + "\n" + text

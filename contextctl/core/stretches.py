@@ -70,6 +70,19 @@ def live_start(pieces: Sequence[Piece]) -> int:
     return next((i for i, p in enumerate(pieces) if p.kind not in ("system", "pins")), len(pieces))
 
 
+def protected_from(units: Sequence[Unit], protect: int) -> int:
+    """The index of the first unit that has to stay: the last ``protect`` steps, and the newest."""
+    steps = [index for index, unit in enumerate(units) if unit.is_step]
+    newest = max(len(units) - 1, 0)
+    return min(steps[-protect], newest) if len(steps) >= protect > 0 else 0
+
+
+def older_units(pieces: Sequence[Piece], protect: int) -> list[Unit]:
+    """The units a batch may touch, oldest first: live, and before the last ``protect`` steps."""
+    units = units_from(pieces, live_start(pieces))
+    return units[: protected_from(units, protect)]
+
+
 def stretch_texts(units: Sequence[Unit]) -> list[tuple[str, int, int]]:
     """The whole original text of a run of units, in parts of at most ``STRETCH_CHARS`` characters.
 

@@ -52,6 +52,7 @@ class Piece:
     ``pins`` or ``retrieved``.
     ``parts`` name the owners of its tokens (``history.tool_calls``). ``raw`` is the original text
     while the message may still leave the window; a stretch that leaves is stored from it. A
+    ``label`` is the line above the text that says what a note is. A
     ``settled`` piece is what a batch left behind; a digest has the ``segment`` it stands for.
     """
 
@@ -63,6 +64,7 @@ class Piece:
     raw: str = ""
     name: str = ""
     call_id: str = ""
+    label: str = ""
     facts: Facts | None = None
     action: Action | None = None
     ref: str = ""

@@ -35,7 +35,7 @@ def shorten_user_text(state: State, goal: int) -> None:
 
 def refer_newest(state: State, goal: int) -> None:
     """Refer any result that is left, the newest ones included, largest first."""
-    refer_largest(state, goal, [u for u in units_from(state.view.pieces, 0) if u.is_step])
+    refer_largest(state, goal, units_from(state.view.pieces, 0))
 
 
 def _shortened(state: State, piece: Piece) -> Piece:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from contextctl.core.remedies.shape import refer
 from contextctl.core.state import State
-from contextctl.core.stretches import Unit, live_start, units_from
+from contextctl.core.stretches import Unit, older_units
 
 
 def offload_large(state: State, goal: int) -> None:
     """Refer results outside the protected steps, largest first, until ``goal``."""
     profile = state.profile
-    if not profile.remedies.offload:
-        return
-    pieces = state.view.pieces
-    steps = [unit for unit in units_from(pieces, live_start(pieces)) if unit.is_step]
-    refer_largest(state, goal, steps[: -profile.compaction.protect_steps or None])
+    if profile.remedies.offload:
+        protect = profile.compaction.protect_steps
+        refer_largest(state, goal, older_units(state.view.pieces, protect))
 
 
-def refer_largest(state: State, goal: int, steps: list[Unit]) -> None:
-    """Refer the results of ``steps``, largest first, until ``goal``."""
+def refer_largest(state: State, goal: int, units: Sequence[Unit]) -> None:
+    """Refer the results in ``units``, largest first, until ``goal``."""
     places = [
         (piece.tokens, unit.start + offset, piece)
-        for unit in steps
+        for unit in units
         for offset, piece in enumerate(unit.pieces)
-        if piece.kind == "result"
+        if piece.kind in ("result", "note")
     ]
     for _, index, piece in sorted(places, key=lambda place: (-place[0], place[1])):
         if state.total <= goal:

@@ -8,7 +8,7 @@ from contextctl.core.facts import omitted_names
 from contextctl.core.refs import content_hash, make_ref
 from contextctl.core.shaping import Shaped, shape_result, unwrapped
 from contextctl.core.state import State
-from contextctl.core.stretches import live_start, units_from
+from contextctl.core.stretches import older_units
 from contextctl.core.view import Piece
 from contextctl.model.ledger import Action
 from contextctl.model.record import ResultArrived
@@ -65,13 +65,12 @@ def shape_older(state: State, goal: int) -> None:
     profile = state.profile
     if not profile.remedies.shape:
         return
-    pieces = state.view.pieces
-    steps = [unit for unit in units_from(pieces, live_start(pieces)) if unit.is_step]
-    for unit in steps[: -profile.compaction.protect_steps or None]:
+    for unit in older_units(state.view.pieces, profile.compaction.protect_steps):
         for offset, piece in enumerate(unit.pieces):
             if state.total <= goal:
                 return
-            if piece.kind == "result" and piece.tokens > profile.compaction.pre_compact_over:
+            large = piece.tokens > profile.compaction.pre_compact_over
+            if large and piece.kind in ("result", "note"):
                 refer(state, unit.start + offset, piece)
 
 
@@ -79,9 +78,8 @@ def refer(state: State, index: int, piece: Piece) -> None:
     """Show a result that already stands in the window as a reference to its whole text."""
     call = ShapeCall(piece.call_id, omitted_facts=omitted_names)
     shaped = _shape(state, piece.name, piece.raw, "ref", call)
-    framing = sum(tokens for _, tokens in piece.parts) - state.counter.text(
-        str(piece.message["content"])
-    )
+    shown = str(piece.message["content"]).removeprefix(piece.label)
+    framing = piece.tokens - state.counter.text(shown)
     if shaped.tokens + framing >= piece.tokens:
         return
     ref = state.offload(unwrapped(piece.raw), shaped.media)
@@ -94,11 +92,12 @@ def refer(state: State, index: int, piece: Piece) -> None:
         seq=piece.seq,
         step=piece.step,
         kind=piece.kind,
-        message={**piece.message, "content": shaped.text},
+        message={**piece.message, "content": piece.label + shaped.text},
         parts=((piece.parts[0][0], tokens),),
         raw=piece.raw,
         name=piece.name,
         call_id=piece.call_id,
+        label=piece.label,
         facts=piece.facts,
         action=action,
         ref=ref,
@@ -106,8 +105,6 @@ def refer(state: State, index: int, piece: Piece) -> None:
     )
     state.view.replace(index, index + 1, [fresh])
     state.take(action)
-
-
 
 
 def _shape(state: State, name: str, raw: str, mode: str, call: ShapeCall) -> Shaped:

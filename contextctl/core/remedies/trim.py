@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextctl.core.count import message_parts
 from contextctl.core.digest import DigestLine, DigestRule, digest_lines, segment_text, step_facts
 from contextctl.core.state import State
-from contextctl.core.stretches import Unit, live_start, stretch_texts, units_from
+from contextctl.core.stretches import (
+    Unit,
+    live_start,
+    protected_from,
+    stretch_texts,
+    units_from,
+)
 from contextctl.core.view import Piece, Segment, Stretch, message_bytes
 from contextctl.model.ledger import Action
 from contextctl.model.message import Message
@@ -52,19 +58,12 @@ def _trim(
         return
     units = units_from(view.pieces, live_start(view.pieces))
     stays = profile.compaction.protect_steps if protect is None else protect
-    free = units[: _protected_from(units, stays)]
+    free = units[: protected_from(units, stays)]
     cut = choose(free, units) if free else 0
     if cut:
         leaving = free[:cut]
         fresh = list(_left_behind(state, leaving))
         view.replace(leaving[0].start, leaving[-1].stop, fresh)
-
-
-def _protected_from(units: Sequence[Unit], protect: int) -> int:
-    """The index of the first unit that has to stay: the last ``protect`` steps, and the newest."""
-    steps = [index for index, unit in enumerate(units) if unit.is_step]
-    newest = max(len(units) - 1, 0)
-    return min(steps[-protect], newest) if len(steps) >= protect > 0 else 0
 
 
 def _by_goal(state: State, free: Sequence[Unit], units: Sequence[Unit], goal: int) -> int:
