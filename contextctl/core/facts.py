@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 MAX_FACTS = 200
 MAX_VALUE = 120
@@ -119,8 +119,12 @@ class Facts:
 NO_FACTS = Facts()
 
 
+@lru_cache(maxsize=8)
 def extract_facts(text: str, limit: int = MAX_FACTS) -> Facts:
-    """The best ``limit`` facts of ``text``, in order of appearance."""
+    """The best ``limit`` facts of ``text``, in order of appearance.
+
+    A result is asked for several times while it is shaped: the last few answers are kept.
+    """
     found: dict[str, tuple[int, str, str]] = {}
     offset = 0
     for part in _ends(text):

@@ -103,14 +103,19 @@ def _marker(text: str, start: int, end: int, form: str, setting: Setting, named:
     return f"\n{said}\n"
 
 
-def facts_text(omitted: str, setting: Setting) -> str:
-    """The identifiers of what is left out, as many as their token bound allows; ``""`` for none."""
+def facts_text(omitted: str, setting: Setting, shown: str = "") -> str:
+    """The identifiers of what is left out, as many as their token bound allows; ``""`` for none.
+
+    Those that stand in ``shown`` are not named again.
+    """
     if setting.call.omitted_facts is None:
         return ""
     bound = min(setting.call.facts_tokens, setting.cap // 4)
     kept: list[str] = []
     spent = 0
     for fact in setting.call.omitted_facts(omitted):
+        if fact in shown:
+            continue
         spent += setting.tokens(fact) + 1
         if spent > bound:
             break

@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contextctl.core.shaping.cut import cut_middle
+from contextctl.core.exact_json import dump_exact
+from contextctl.core.shaping.cut import cut_middle, facts_text
 from contextctl.core.shaping.items import find_items, with_rows
 from contextctl.core.shaping.missed import nothing_asked_exists, unknown_field
 from contextctl.core.shaping.page import Listing, listing, next_cursor, page_note, whole_note
@@ -131,7 +132,10 @@ class _View:
         room = int(setting.cap / density)
         for _ in range(_ROUNDS):
             shown, rows = self._without_mark(pruner.within(room - _NOTE_CHARS))
-            text = self.source.dumped(shown, self._pruned_note(rows, size, room))
+            note = self._pruned_note(rows, size, room)
+            named = facts_text(self.source.text, setting, shown=dump_exact(shown)).strip()
+            note["hint"] = setting.joined(str(note["hint"]), named)
+            text = self.source.dumped(shown, note)
             tokens = setting.tokens(text)
             if tokens <= setting.cap:
                 return text, tokens, rows or 0
