@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contextctl.model.audit import Compaction
 from contextctl.model.ledger import Action, LedgerReport
 from contextctl.model.message import JsonObject
 
@@ -38,6 +39,8 @@ class Assembly:
     ``messages`` and ``tools`` are OpenAI chat dicts, ready to send, and must not be changed.
     ``stable`` counts the messages before the tail block: cache marks stand at or before the last.
     ``ledger.status`` is ``overflow`` when the window must not be sent: ``messages`` is then empty.
+    ``needs`` may be left unanswered: the window then holds what could be done without an answer.
+    ``compactions`` are those this step tried, to be audited before the window is sent.
     """
 
     messages: tuple[JsonObject, ...]
@@ -47,3 +50,4 @@ class Assembly:
     needs: tuple[Need, ...] = ()
     offloads: tuple[Offload, ...] = ()
     stable: int = 0
+    compactions: tuple[Compaction, ...] = ()
