@@ -1,6 +1,6 @@
-"""Compactions as they are audited: what was replaced, by what, what was kept, and how it was checked.
+"""Compactions as they are audited: what was replaced, by what, what stayed, how it was checked.
 
-The fold derives these values; a store keeps them (with the time, which a pure fold does not know).
+The fold derives these values; a store adds the time, which a pure fold does not know.
 """
 
 from __future__ import annotations
