@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from tests.conftest import Cli
 
-OFF = [f"remedies.{remedy}=false" for remedy in ("shape", "trim", "offload")]
-
 
 @pytest.fixture
 def desk(root: Path, tmp_path: Path) -> Path:
@@ -22,7 +20,7 @@ def desk(root: Path, tmp_path: Path) -> Path:
     return shutil.copytree(root / "examples" / "order-desk", tmp_path / "desk")
 
 
-def json_lines(path: Path) -> list[dict[str, object]]:
+def json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -59,25 +57,15 @@ def test_the_middle_of_a_log_is_left_out_and_read_back(
     assert "DL-7714" in json.dumps(windows[2]["messages"])
 
 
-def test_the_coding_trace_overflows_only_without_remedies(
+def test_the_coding_example_holds_a_trace_that_overflows_as_recorded(
     cli: Cli, root: Path, tmp_path: Path
 ) -> None:
     trace = root / "contextctl" / "demo" / "trace.jsonl"
-    profile = tmp_path / "profile.yaml"
-    profile.write_text(
-        "version: 1\n"
-        "model: {name: openai/gpt-4.1-mini, window: 16384, reserve_output: 2048}\n"
-        "tokenizer: o200k_base\n",
-        encoding="utf-8",
-    )
+    profile = root / "examples" / "coding" / "profile.yaml"
     held = cli("replay", profile, trace, "--out", tmp_path / "held")
     assert held.code == 0, held.err
-    bare = cli(
-        "replay", profile, trace, "--out", tmp_path / "bare", *(f"--set={key}" for key in OFF)
-    )
-    assert bare.code == 5, bare.err
-    ledgers = json_lines(tmp_path / "bare" / "tasks" / "inv-20931" / "ledger.jsonl")
-    assert [line["step"] for line in ledgers if line["status"] == "overflow"] == list(range(18, 32))
     ledgers = json_lines(tmp_path / "held" / "tasks" / "inv-20931" / "ledger.jsonl")
-    assert len(ledgers) == 31
-    assert all(line["total"] <= line["usable"] for line in ledgers)
+    assert [line["step"] for line in ledgers] == list(range(1, 32))
+    assert all(line["status"] == "ok" for line in ledgers)
+    assert all(line["total"] <= 14_336 for line in ledgers)
+    assert sum(ledgers[-1]["raw_buckets"].values()) > 25_000

@@ -34,7 +34,7 @@ def test_the_wheel_holds_schemas_profiles_and_the_demo(package: Path, root: Path
     for kind in ("schemas", "profiles"):
         expected = {path.name for path in (root / kind).iterdir() if path.is_file()}
         assert {path.name for path in (package / kind).iterdir() if path.is_file()} == expected
-    for name in ("demo/trace.jsonl", "demo/profile.yaml", "py.typed"):
+    for name in ("demo/trace.jsonl", "py.typed"):
         assert (package / name).is_file()
 
 
