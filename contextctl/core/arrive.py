@@ -18,10 +18,9 @@ from contextctl.core.view import Parts, Piece
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
 
-
 # Agents without tool calls are told what their commands printed by a "user" of such a name.
 OBSERVERS = ("observation", "environment", "tool")
-# What a person typed may carry such a name too ("$ open out.html"): short ones stay like their words.
+# A person's own words may carry such a name too ("$ open out.html"): short ones stay as they are.
 SHORT_OBSERVATION = 200
 
 
@@ -69,7 +68,11 @@ def add_retrieved(state: State, event: RetrievedAdded) -> None:
 
 def _add_assistant(state: State, message: Message) -> None:
     state.step += 1
-    if not message.tool_calls and not message.text.strip() and not isinstance(message.content, list):
+    if (
+        not message.tool_calls
+        and not message.text.strip()
+        and not isinstance(message.content, list)
+    ):
         return  # an aborted turn: providers refuse an empty message
     if isinstance(message.content, str) and not message.content.strip():
         message = replace(message, content=None)

@@ -24,7 +24,7 @@ class Allowance:
     target: float
 
     def ratio(self, total: int, fixed: int) -> float:
-        """How full the window is, 1.0 being full; infinite when nothing is left beside ``fixed``."""
+        """How full the window is, 1.0 being full; infinite when ``fixed`` leaves nothing."""
         taken = fixed if self.basis == "remaining" else 0
         room = self.usable - taken
         return (total - taken) / room if room > 0 else float("inf")

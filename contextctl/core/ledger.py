@@ -8,7 +8,6 @@ from contextctl.core.count import scaled
 from contextctl.core.state import DEFAULT_WINDOW, State
 from contextctl.model.ledger import BUCKETS, Action, Item, LayerUse, LedgerReport, PrefixUse
 
-
 _NEVER_REDUCED = ("system", "memory")
 
 
@@ -75,10 +74,8 @@ def _buckets(parts: dict[str, int]) -> dict[str, int]:
 def _actions(state: State) -> tuple[Action, ...]:
     """Those in force in this window, in its order; the ones this step took are marked new."""
     fresh = {(action.kind, action.target): action for action in state.new_actions}
-    standing = []
-    for action in (piece.action for piece in state.view.pieces if piece.action):
-        standing.append(fresh.pop((action.kind, action.target), action))
-    return tuple(standing)
+    standing = (piece.action for piece in state.view.pieces if piece.action is not None)
+    return tuple(fresh.get((action.kind, action.target), action) for action in standing)
 
 
 def _prefix(state: State) -> PrefixUse:

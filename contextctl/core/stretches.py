@@ -26,6 +26,7 @@ class Unit:
 
     @property
     def tokens(self) -> int:
+        """What it takes in the window."""
         return sum(piece.tokens for piece in self.pieces)
 
     @property

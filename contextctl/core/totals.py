@@ -23,7 +23,7 @@ class Totals:
     completion: int = 0
     cached: int = 0
     cost: float = 0.0
-    peak: Peak = Peak()
+    peak: Peak = field(default_factory=Peak)
     raw_peak: int = 0
     actions: dict[str, int] = field(default_factory=dict)
 

@@ -10,14 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from contextctl.core.digest import DigestLine
 from contextctl.core.facts import Facts
 from contextctl.model.ledger import Action, Item
 from contextctl.model.message import JsonObject
-
-if TYPE_CHECKING:
-    from contextctl.core.digest import DigestLine
 
 Parts = tuple[tuple[str, int], ...]
 
@@ -120,6 +117,7 @@ class View:
         self._sums: list[int] = []
 
     def append(self, piece: Piece) -> None:
+        """Put a piece at the end; the prefix stays."""
         self.pieces.append(piece)
         self._book(piece.parts, 1)
         self._link(piece)

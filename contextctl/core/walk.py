@@ -29,9 +29,8 @@ def walk(profile: Profile, counter: Counter, events: Iterable[Event]) -> Iterato
     """Assemble each step of ``events``: where a step was recorded, or before an assistant turn
     that has none. A record that ends before its next step (a task that failed there) ends with it.
     """
-    fold = Fold(profile, counter)
-    seen, fresh = 0, False
-    for event in events:
+    fold, fresh = Fold(profile, counter), False
+    for seen, event in enumerate(events):
         if isinstance(event, StepTaken):
             yield Walked(fold.assemble(), event, seen)
             fresh = True
@@ -41,5 +40,4 @@ def walk(profile: Profile, counter: Counter, events: Iterable[Event]) -> Iterato
                 yield Walked(assembly, None, seen)
                 fold.advance(StepTaken(assembly.ledger.step))
             fresh = False
-        seen += 1
         fold.advance(event)

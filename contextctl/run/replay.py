@@ -25,10 +25,10 @@ from contextctl.run.journal import Journal
 
 
 def replay_trace(
-    profile: Profile, counter: Counter, trace: Trace, journal: Journal
-) -> Iterator[tuple[LedgerReport, Totals]]:
-    """Walk ``trace``; yields the report of each step and the sums so far, as they are written."""
-    fold, totals = Fold(profile, counter), Totals()
+    profile: Profile, counter: Counter, trace: Trace, journal: Journal, totals: Totals
+) -> Iterator[LedgerReport]:
+    """Walk ``trace``; yields the report of each step, written down and added to ``totals``."""
+    fold = Fold(profile, counter)
     pending: list[Event] = []
 
     def take(event: Event) -> None:
@@ -47,7 +47,7 @@ def replay_trace(
             journal.window(trace.id, assembly)
             journal.step(ledger)
             totals.add(ledger)
-            yield ledger, totals
+            yield ledger
         take(event)
     journal.facts(pending)
 
@@ -72,9 +72,7 @@ def _with_usage(ledger: LedgerReport, trace: Trace) -> LedgerReport:
 def replay_result(trace: Trace, totals: Totals, cost: float) -> TaskResult:
     """How the walk ended. An infeasible step is reported as an overflow of the whole trace."""
     status = "overflow" if totals.overflows else "ok"
-    error = (
-        f"{totals.overflows} of {totals.steps} steps do not fit" if totals.overflows else ""
-    )
+    error = f"{totals.overflows} of {totals.steps} steps do not fit" if totals.overflows else ""
     return TaskResult(
         id=trace.id,
         status=status,

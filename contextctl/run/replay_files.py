@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from contextctl import __version__
 from contextctl.core.count import Counter
 from contextctl.core.totals import Totals
-from contextctl.errors import UsageError
 from contextctl.io.blob_store import open_store
 from contextctl.io.jsonl import JsonlWriter
 from contextctl.io.model_map import model_facts
@@ -67,9 +66,10 @@ def replay_files(
     folder.write_run_json({**about, "status": "running"})
     folder.results.unlink(missing_ok=True)
     address = profile.workspace.path or folder.workspace
-    with closing(open_store(address, profile.workspace.size_limit)) as store, closing(
-        JsonlWriter(folder.results)
-    ) as results:
+    with (
+        closing(open_store(address, profile.workspace.size_limit)) as store,
+        closing(JsonlWriter(folder.results)) as results,
+    ):
         for trace in _distinct(paths, format_name):
             first = opened(trace)
             workspace = Workspace(store, first.session, first.key, run=folder.path.name)
@@ -78,7 +78,7 @@ def replay_files(
             totals = Totals()
             secrets = profile.secrets.values()
             with closing(Journal(task, workspace, windows=windows, secrets=secrets)) as journal:
-                for ledger, totals in replay_trace(profile, counter, trace, journal):
+                for ledger in replay_trace(profile, counter, trace, journal, totals):
                     progress(trace.id, ledger.step)
             cost_raw, cost = totals.input_cost(prices)
             result = replay_result(trace, totals, cost)
@@ -89,17 +89,17 @@ def replay_files(
 
 
 def _distinct(paths: Iterable[Path], format_name: str) -> Iterator[Trace]:
-    """All traces in order. Raises ``UsageError`` when two of them have one id."""
-    seen: dict[str, Path] = {}
+    """All traces in order; an id that an earlier file had gets a number, and a warning says so."""
+    seen: dict[str, int] = {}
     for path in paths:
         for trace in read_traces(path, format_name):
-            if trace.id in seen:
-                raise UsageError(
-                    f"two traces are called '{trace.id}': in '{seen[trace.id]}' and in '{path}'; "
-                    "give them different ids, or replay the files one by one"
-                )
-            seen[trace.id] = path
-            yield trace
+            seen[trace.id] = seen.get(trace.id, 0) + 1
+            if seen[trace.id] == 1:
+                yield trace
+                continue
+            name = f"{trace.id}-{seen[trace.id]}"
+            told = f"{path}: another trace is called '{trace.id}' too; this one is '{name}' here"
+            yield replace(trace, id=name, warnings=(*trace.warnings, told))
 
 
 def _add(

@@ -14,7 +14,6 @@ from contextctl.model.ledger import Action
 from contextctl.model.record import ResultArrived
 from contextctl.model.shaping import ShapeCall, ShapeRule
 
-
 EMPTY = "(no output)"
 
 
@@ -85,9 +84,7 @@ def refer(state: State, index: int, piece: Piece) -> None:
     ref = state.offload(unwrapped(piece.raw), shaped.media)
     tokens = shaped.tokens + framing
     before = piece.action.tokens_before if piece.action else piece.tokens
-    action = replace(
-        _action(state, "refer", piece.name, before, tokens, ref), target=piece.event
-    )
+    action = replace(_action(state, "refer", piece.name, before, tokens, ref), target=piece.event)
     fresh = Piece(
         seq=piece.seq,
         step=piece.step,
@@ -113,9 +110,7 @@ def _shape(state: State, name: str, raw: str, mode: str, call: ShapeCall) -> Sha
     return shape_result(raw, rule, mode, state.counter, ref, state.profile.shaping.locale, call)
 
 
-def _action(
-    state: State, kind: str, name: str, before: int, after: int, ref: str
-) -> Action:
+def _action(state: State, kind: str, name: str, before: int, after: int, ref: str) -> Action:
     declared = name in state.profile.tools
     rule = f"/tools/{name}/result" if declared else "/shaping"
     if kind == "offload":

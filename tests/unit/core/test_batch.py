@@ -123,9 +123,7 @@ def test_ten_thousand_turns_stay_within_the_window() -> None:
 
 
 def test_results_of_the_readers_are_never_replaced_by_a_ref() -> None:
-    rules = profile(
-        100_000, shaping={"max_tokens": 50, "text": {"head": 20, "tail": 5}}
-    )
+    rules = profile(100_000, shaping={"max_tokens": 50, "text": {"head": 20, "tail": 5}})
     fold = Fold(rules, Words())
     events = [opened(), user("t"), *turn(1, 400), *turn(2, 300, tool="read_workspace")]
     last = steps(fold, events)[-1]
