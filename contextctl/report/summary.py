@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from contextctl.model.summary import RunSummary
 
-_SHOWN = 5
-
 
 def summary_text(summary: RunSummary, run: str) -> str:
     """Counts, tokens and money before and after, the fullest step, and the next command to type.
@@ -23,9 +21,6 @@ def _lines(summary: RunSummary, run: str) -> Iterator[str]:
     rest += [f"{summary.left} not run"] if summary.left else []
     what = "dry run: " if summary.dry_run else ""
     yield f"{what}{summary.status}   tasks: {', '.join([counts or 'none run', *rest])}"
-    for result in [one for one in summary.results if one.status != "ok"][:_SHOWN]:
-        first, _, _ = result.error.partition("\n")
-        yield f"  {result.id}: {result.status}: {first}"
     worst = summary.worst
     if worst is None:
         return

@@ -118,10 +118,11 @@ def _is_outside(error: ContextctlError) -> bool:
 
 def _ended(live: Live, ending: _Ending) -> Ended:
     totals = live.totals
-    status = "interrupted" if _was_stopped(live, ending) else ending.status
+    if _was_stopped(live, ending):
+        ending = _ended_by(Stopped("stopped"))
     result = TaskResult(
         id=live.task.id,
-        status=status,
+        status=ending.status,
         answer=ending.answer,
         steps=live.steps,
         tokens=totals.tokens(),

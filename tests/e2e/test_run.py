@@ -233,6 +233,30 @@ class TestOpenCalls:
         assert isinstance(record[-1], MessageAdded)
 
 
+def test_a_fallback_with_a_smaller_window_is_assembled_for_and_verified(cli, tmp_path):
+    profile = PROFILE.replace(
+        "reserve_output: 512",
+        "reserve_output: 512, retries: 0, fallbacks: [{name: scripted/two.jsonl, window: 2048}]",
+    )
+    down = {"error": {"status": 503, "message": "down"}, "repeat": True}
+    talk = [
+        {"role": role, "content": f"{role} {n} " + "word " * 150}
+        for n in range(8)
+        for role in ("user", "assistant")
+    ]
+    messages = [*talk, {"role": "user", "content": "and now?"}]
+    put(tmp_path, {"id": "t1", "messages": messages}, profile=profile, replies=[down])
+    (tmp_path / "two.jsonl").write_text(json.dumps(DONE) + "\n")
+    done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", "--windows")
+    assert done.code == 0, done.err
+    assert "the next model is asked" in done.err
+    ledger = lines_of(tmp_path / "run/tasks/t1/ledger.jsonl")
+    assert [(line["window"], line["status"]) for line in ledger] == [(8192, "error"), (2048, "ok")]
+    assert ledger[1]["total"] <= 2048 - 512 < ledger[0]["total"]
+    verified = cli("replay", "--verify", "run")
+    assert verified.code == 0, verified.out
+
+
 @pytest.mark.slow
 def test_max_cost_stops_a_run_cleanly_and_resume_goes_on(cli, tmp_path):
     """Over HTTP, because only a real model has a price: $0.0004 for each answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from contextctl.run.meter import Meter
 from contextctl.run.task import run_task
 
 TOOLS = """\
-import pathlib, time
+import os, time
 
 def log(text):
     with open('side.log', 'a') as file:
@@ -35,6 +36,11 @@ def pay(id: str) -> str:
     log('pay ' + id)
     return 'paid ' + id
 
+def move(zone: str) -> str:
+    os.environ['TZ'] = zone
+    time.tzset()
+    return 'moved'
+
 def long() -> str:
     return 'line of text\\n' * 3000
 """
@@ -43,6 +49,7 @@ RULES = {
     "slow": {"python": "shop:slow"},
     "pay": {"python": "shop:pay", "side_effects": True},
     "long": {"python": "shop:long"},
+    "move": {"python": "shop:move"},
 }
 
 
@@ -169,8 +176,6 @@ def test_calls_of_one_turn_run_at_the_same_time(shop, make_task):
         {"tool_calls": [call(f"s{n}", "slow", id=str(n)) for n in range(6)]},
     )
     folder = folder_of(shop, "a")
-    import time
-
     started = time.monotonic()
     assert run_task(shop.setting(), make_task(input="go"), folder).result.status == "ok"
     assert time.monotonic() - started < 6 * 0.4
@@ -362,3 +367,24 @@ class TestFallback:
         assert "the next model is asked" in ended.result.warnings[0]
         steps = [line for line in lines_of(folder.record) if line["kind"] == "step"]
         assert [step["step"] for step in steps] == [1, 1, 2]
+
+
+def test_a_reading_that_changes_is_told_at_the_tail_and_leaves_the_layer(
+    shop, make_task, monkeypatch
+):
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    layer = {"id": "env", "environment": ["timezone"], "stability": "step"}
+    shop.profile(tools=RULES, prefix=[layer])
+    shop.script({"tool_calls": [call("m", "move", zone="Asia/Tokyo")]}, {"content": "done"})
+    folder = folder_of(shop, "a")
+    try:
+        assert run_task(shop.setting(), make_task(input="go"), folder).result.status == "ok"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    first, second = (window["messages"] for window in lines_of(folder.windows))
+    assert first[0]["content"] == "timezone: Asia/Shanghai (UTC+08:00)"
+    assert second[: len(first)] == first
+    assert "timezone is now: Asia/Tokyo (UTC+09:00)" in second[-1]["content"]
+    assert kinds(folder).count("environment") == 2
