@@ -1,0 +1,118 @@
+"""The audit table: one row for every compaction that a run tried, in SQLite or PostgreSQL.
+
+Rows are only ever added, and adding one twice changes nothing: a run that was killed between the
+row and the step does it again on resume. The raw text is not here but in the workspace, under the
+row's ``raw_ref``. What a database cannot hold in a text (NUL, half surrogate pairs) is written as
+a visible sign, in both kinds alike, so that both give the same rows back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contextctl.errors import StoreError, UsageError
+from contextctl.io.audit_table import MIGRATIONS, audit_table, from_row, storable, to_row
+from contextctl.io.stores import SQLITE, Store, open_database
+from contextctl.model.audit import Compaction
+from contextctl.model.audited import Audited
+
+if TYPE_CHECKING:
+    from sqlalchemy import Insert, Select, Table
+
+FILE = "audit.db"
+PART = "agent_compaction"
+
+
+class AuditStore:
+    """The rows of one database. ``name`` is what people are shown."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._table = audit_table()
+        store.migrate(PART, MIGRATIONS)
+
+    @property
+    def name(self) -> str:
+        """The file, or the URL without its password."""
+        return self._store.name
+
+    def add(self, compactions: Iterable[Compaction], at: datetime | None = None) -> int:
+        """Add rows in one transaction; how many of them were new. ``at`` is now by default.
+
+        A row that is there already stays as it is, its time included. Raises ``StoreError``.
+        """
+        now = at or datetime.now(UTC)
+        values = [to_row(one, now, postgres=self._store.is_postgres) for one in compactions]
+        if not values:
+            return 0
+        statement = _insert(self._table, postgres=self._store.is_postgres)
+        with self._store.writing("add audit rows") as connection:
+            # Row by row: the count of rows is only known for one at a time.
+            return sum(connection.execute(statement, row).rowcount for row in values)
+
+    def rows(
+        self, threads: Collection[str] | None = None, limit: int | None = None
+    ) -> tuple[Audited, ...]:
+        """Rows of some threads or of all, newest first; of one moment, the later events first."""
+        import sqlalchemy as sa
+
+        columns = self._table.c
+        order = (columns.created_at.desc(), columns.event_to.desc())
+        query: Select[Any] = sa.select(self._table).order_by(*order)
+        if threads is not None:
+            query = query.where(columns.thread_id.in_(sorted(storable(one) for one in threads)))
+        if limit is not None:
+            query = query.limit(limit)
+        with self._store.reading("read audit rows") as connection:
+            found = [from_row(dict(row)) for row in connection.execute(query).mappings()]
+        # Databases sort equal rows, and texts, each in its own way.
+        return tuple(sorted(found, key=_newest, reverse=True))
+
+    def find(self, name: str, threads: Collection[str] | None = None) -> Audited:
+        """The row whose id is ``name`` or begins with it. Raises ``UsageError`` when none does, or
+        several do."""
+        rows = self.rows(threads)
+        found = [row for row in rows if row.compaction.compaction_id == name]
+        found = found or [row for row in rows if row.compaction.compaction_id.startswith(name)]
+        if len(found) == 1 and name:
+            return found[0]
+        known = ", ".join(f"'{row.compaction.compaction_id}'" for row in (found or rows)[:8])
+        what = "several compactions begin with" if found else "there is no compaction"
+        raise UsageError(f"{what} '{name}' in '{self.name}'; it holds: {known or 'none'}")
+
+    def close(self) -> None:
+        """Give up the connections."""
+        self._store.close()
+
+
+def open_audit(address: str, folder: Path, *, create: bool = True) -> AuditStore | None:
+    """The audit table of a run: ``sqlite`` is the file ``audit.db`` in ``folder``, else a URL.
+
+    Without ``create`` a file that is not there is None: looking never makes one. Raises
+    ``StoreError``.
+    """
+    path = folder / FILE
+    if address == SQLITE:
+        if not create and not path.is_file():
+            return None
+        if not folder.is_dir():
+            raise StoreError(f"no folder '{folder}' for the audit table")
+    return AuditStore(open_database(address, path))
+
+
+def _insert(table: Table, *, postgres: bool) -> Insert:
+    """An insert that leaves a row of the same id alone; each kind has its own spelling of it."""
+    if postgres:
+        from sqlalchemy.dialects.postgresql import insert as into_postgres
+
+        return into_postgres(table).on_conflict_do_nothing(index_elements=["compaction_id"])
+    from sqlalchemy.dialects.sqlite import insert as into_sqlite
+
+    return into_sqlite(table).on_conflict_do_nothing(index_elements=["compaction_id"])
+
+
+def _newest(row: Audited) -> tuple[str, int, str]:
+    return row.created_at, row.compaction.event_to, row.compaction.compaction_id
