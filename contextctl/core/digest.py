@@ -12,7 +12,6 @@ grows with what was removed. What a digest costs is therefore bounded by what it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -125,16 +124,6 @@ def segment_text(lines: Sequence[DigestLine], heading: str) -> str:
     """A digest: its heading (which names the ref of the whole text), then a line a step."""
     shown = [str(line) for line in lines if line.call or line.facts or line.said]
     return "\n".join([heading, *shown])
-
-
-def step_line(
-    pieces: Sequence[Piece], seen: AbstractSet[str], identifiers: int
-) -> tuple[str, tuple[str, ...]]:
-    """One trimmed step as one line, and the values it carries; ``seen`` stand elsewhere."""
-    step = step_facts(pieces)
-    rule = DigestRule(step_tokens=4.0 * identifiers, share=0.0)
-    line = digest_lines((step,), seen.__contains__, rule)[0]
-    return str(line), tuple(fact.value for fact in line.facts)
 
 
 def step_facts(pieces: Sequence[Piece]) -> StepFacts:
