@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from contextctl.cli.output import Format, show, show_json
+from contextctl.io.traces import FORMATS
 from contextctl.report.window_text import window_text
-from contextctl.run.inspect import pick, subject
+from contextctl.run.inspect import Asked, look_at, subject
 
 
 def register(app: typer.Typer) -> None:
@@ -21,18 +22,29 @@ def show_window(
     source: Annotated[
         str | None, typer.Argument(metavar="[RUN|TRACE]", help="Default: the latest run.")
     ] = None,
-    task: Annotated[str | None, typer.Argument(help="Default: the one with the worst step.")] = None,
-    step: Annotated[int | None, typer.Option(help="Default: the fullest step.")] = None,
-    model: Annotated[str | None, typer.Option(help="For a bare trace: whose window.")] = None,
+    task: Annotated[
+        str | None, typer.Argument(help="Default: the one with the worst step.")
+    ] = None,
+    step: Annotated[int | None, typer.Option(help="Default: the worst step.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For a bare trace: whose window.")
+    ] = None,
     profile: Annotated[str | None, typer.Option(help="Look at it under this profile.")] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Put a value over the profile."),
+    ] = None,
+    from_: Annotated[
+        str, typer.Option("--from", metavar="FORMAT", help=f"auto, {', '.join(FORMATS)}")
+    ] = "auto",
     output: Annotated[Format, typer.Option("--format")] = Format.text,
 ) -> None:
     """Print the window of a step, message by message: owner, size, and what was left out.
 
-    Example:  contextctl show latest --step 14
+    Example:  contextctl show trace.jsonl --profile coding --step 14
     """
-    looked = subject(source, task, model=model, profile=profile, base=Path.cwd())
-    assembly = pick(looked.steps(), step, looked.task)[0].assembly
+    asked = Asked(Path.cwd(), source, task, model, profile, sets or (), from_)
+    assembly = look_at(subject(asked), step).step.assembly
     if output is Format.json:
         show_json({"messages": [*assembly.messages], "tools": [*assembly.tools]})
     else:

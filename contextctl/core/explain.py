@@ -5,33 +5,42 @@ Everything here is read off two assemblies of the same record; nothing is guesse
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from contextctl.model.explanation import BucketRow, Explanation, Growth, Rung
-from contextctl.model.ledger import BUCKETS, Action, Item, LedgerReport
+from contextctl.core.growth import growth, root_of, sources_of
+from contextctl.model.explanation import STAGES, Advice, BucketRow, Explanation, Fix, Rung
+from contextctl.model.ledger import BUCKETS, Action, LedgerReport, Usage
 from contextctl.model.profile import Profile
+from contextctl.model.record import Event, event_id
 
 _SHOWN = 6
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is known of a step beside its two ledgers: see the fields of ``Explanation``."""
+
+    steps: int
+    events: Sequence[Event] = ()
+    recorded_digest: str = ""
+    rungs: tuple[Rung, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    fix: Fix | None = None
+    notes: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
+
+
 def explain_step(
-    profile: Profile,
-    now: LedgerReport,
-    before: LedgerReport | None,
-    *,
-    steps: int,
-    recorded_digest: str = "",
-    rungs: Sequence[Rung] = (),
-    advice: Sequence[str] = (),
-    patch: str = "",
+    profile: Profile, now: LedgerReport, before: LedgerReport | None, beside: Beside
 ) -> Explanation:
     """Explain ``now`` beside ``before`` (None at the first step)."""
-    actions = sorted(now.actions, key=lambda a: (not a.new, a.tokens_after - a.tokens_before))
+    did, more, rest = _did(now)
     name = profile.path or profile.name or "profile"
     return Explanation(
         task=now.task,
         step=now.step,
-        steps=steps,
+        steps=beside.steps,
         status=now.status,
         model=now.model,
         zone=now.zone,
@@ -43,24 +52,37 @@ def explain_step(
         profile=f"{name}@{profile.digest.removeprefix('sha256:')[:6]}",
         tokenizer=now.tokenizer,
         exact=now.exact,
+        factor=now.factor,
         digest=now.digest,
-        matches=now.digest == recorded_digest if recorded_digest else None,
+        matches=now.digest == beside.recorded_digest if beside.recorded_digest else None,
+        record=f"{event_id(1)}..{event_id(len(beside.events))}" if beside.events else "",
         rows=_rows(profile, now, before),
-        largest=_largest(now),
-        grew=_grew(profile, now, before),
-        did=tuple(actions[:_SHOWN]),
-        did_more=max(len(actions) - _SHOWN, 0),
-        rungs=tuple(rungs),
-        advice=tuple(advice),
+        grew=growth(profile, now, before),
+        root=root_of(profile, now, beside.events),
+        sources=sources_of(now),
+        did=did,
+        did_more=more,
+        did_rest=rest,
+        rungs=beside.rungs,
+        look_first=look_first(beside.advice),
+        advice=beside.advice,
         prefix=_prefix(now),
-        patch=patch,
-        reported=_reported(now),
+        fix=beside.fix,
+        reported=_reported(now.usage, exact=now.exact),
+        notes=(*now.warnings, *beside.notes),
+        next=beside.next,
     )
 
 
-def cap_tokens(profile: Profile, bucket: str, usable: int) -> int | None:
-    """The declared cap of a bucket in tokens: a fraction of usable up to 1, else tokens."""
-    cap = profile.budget.caps.get(bucket)
+def look_first(advice: Sequence[Advice]) -> str:
+    """The first stage, in the order in which symptoms are looked into, that shows one."""
+    shown = {one.stage for one in advice}
+    return next((stage for stage in STAGES if stage in shown), "")
+
+
+def cap_tokens(profile: Profile, key: str, usable: int) -> int | None:
+    """The declared cap of a bucket or part in tokens: a fraction of usable up to 1, else tokens."""
+    cap = profile.budget.caps.get(key)
     if cap is None:
         return None
     return int(cap * usable) if cap <= 1 else int(cap)
@@ -70,14 +92,27 @@ def _rows(
     profile: Profile, now: LedgerReport, before: LedgerReport | None
 ) -> tuple[BucketRow, ...]:
     previous = before.buckets if before else {}
+    past_parts = before.parts if before else {}
     rows = []
     for bucket in BUCKETS:
-        here, raw = now.buckets[bucket], now.raw_buckets[bucket]
-        limit = cap_tokens(profile, bucket, now.usable)
-        rows.append(_row(bucket, limit, previous.get(bucket, 0), raw, here))
+        here, limit = now.buckets[bucket], cap_tokens(profile, bucket, now.usable)
+        rows.append(_row(bucket, limit, previous.get(bucket, 0), _raw(now, bucket), here))
+        for part in profile.budget.caps:
+            if part.startswith(f"{bucket}."):
+                own, past = now.parts.get(part, 0), past_parts.get(part, 0)
+                rows.append(_row(part, cap_tokens(profile, part, now.usable), past, own, own))
     past = before.total if before else 0
-    rows.append(_row("total", now.usable, past, sum(now.raw_buckets.values()), now.total))
+    raw = sum(row.raw for row in rows if "." not in row.bucket)
+    rows.append(_row("total", now.usable, past, raw, now.total))
     return tuple(rows)
+
+
+def _raw(now: LedgerReport, bucket: str) -> int:
+    """The bucket had nothing been left out. Where nothing was, it is the bucket itself: what may
+    differ then is the rounding, and our own notes for calls that have no result."""
+    raw, here = now.raw_buckets[bucket], now.buckets[bucket]
+    reduced = any(action.bucket == bucket for action in now.actions)
+    return raw if reduced and abs(raw - here) > 1 else max(here, raw) if reduced else here
 
 
 def _row(bucket: str, limit: int | None, previous: int, raw: int, now: int) -> BucketRow:
@@ -85,84 +120,35 @@ def _row(bucket: str, limit: int | None, previous: int, raw: int, now: int) -> B
     return BucketRow(bucket, limit, previous, raw, now - raw, now, now - previous, over)
 
 
-def _grew(profile: Profile, now: LedgerReport, before: LedgerReport | None) -> tuple[Growth, ...]:
-    old = _by_event(before.items if before else ())
-    new = _by_event(now.items)
-    changes = []
-    for event, (item, tokens) in {**old, **new}.items():
-        delta = (tokens if event in new else 0) - (old[event][1] if event in old else 0)
-        if delta:
-            changes.append(_growth(profile, now, item, delta, gone=event not in new))
-    changes.sort(key=lambda growth: (-abs(growth.delta), growth.event))
-    shown = changes[:_SHOWN]
-    rest = sum(growth.delta for growth in changes[_SHOWN:])
-    if rest:
-        shown.append(Growth(rest, "", "", f"{len(changes) - _SHOWN} more messages"))
-    return tuple(shown)
-
-
-def _by_event(items: Sequence[Item]) -> dict[str, tuple[Item, int]]:
-    sums: dict[str, tuple[Item, int]] = {}
-    for item in items:
-        known = sums.get(item.event)
-        sums[item.event] = (item, item.tokens + (known[1] if known else 0))
-    return sums
-
-
-def _growth(
-    profile: Profile, now: LedgerReport, item: Item, delta: int, *, gone: bool
-) -> Growth:
-    what = describe(item)
-    if gone:
-        return Growth(delta, item.bucket, item.event, what, "left the window")
-    actions = {action.target: action for action in now.actions}
-    return Growth(delta, item.bucket, item.event, what, _note(profile, item, actions))
-
-
-def _note(profile: Profile, item: Item, actions: Mapping[str, Action]) -> str:
-    action = actions.get(item.event)
-    if action is not None:
-        where = action.origin or action.rule
-        return f"{action.kind} {action.tokens_before:,} -> {action.tokens_after:,}  {where}"
-    if item.bucket != "tool_results":
-        return ""
-    if item.name in profile.tools:
-        return ""
-    return f"no rule of its own: tools.{item.name}.result"
-
-
-def describe(item: Item) -> str:
-    """A message in a few words."""
-    if item.bucket == "tool_results":
-        return f"{item.name or 'result'} result (step {item.step})"
-    if item.part == "history.summary":
-        return "digest of trimmed steps"
-    if item.role == "assistant":
-        return f"assistant, calls {item.name}" if item.name else "assistant, text"
-    if item.part.startswith("query"):
-        return "the newest question" if item.part == "query.text" else "reminders"
-    return {"system": "system text", "user": "earlier user message"}.get(item.role, item.role)
-
-
-def _largest(now: LedgerReport) -> tuple[Growth, ...]:
-    items = sorted(now.items, key=lambda item: -item.tokens)[:3]
-    return tuple(Growth(i.tokens, i.bucket, i.event, describe(i)) for i in items)
+def _did(now: LedgerReport) -> tuple[tuple[Action, ...], int, int]:
+    """The actions in force by what they save, how many more there are, and what those save."""
+    scaled = [
+        replace(
+            action,
+            tokens_before=round(action.tokens_before * now.factor),
+            tokens_after=round(action.tokens_after * now.factor),
+        )
+        for action in now.actions
+    ]
+    scaled.sort(key=lambda a: (not a.new, a.tokens_after - a.tokens_before))
+    rest = scaled[_SHOWN:]
+    saved = sum(action.tokens_after - action.tokens_before for action in rest)
+    return tuple(scaled[:_SHOWN]), len(rest), saved
 
 
 def _prefix(now: LedgerReport) -> str:
-    held = now.prefix.reused_tokens
+    held = min(round(now.prefix.reused_tokens * now.factor), now.total)
     share = held / now.total if now.total else 0.0
     broke = f", broken at {now.prefix.broke_at}" if now.prefix.broke_at else ""
     return f"{held:,} of {now.total:,} tokens ({share:.0%}) as in the step before{broke}"
 
 
-def _reported(now: LedgerReport) -> str:
-    usage = now.usage
+def _reported(usage: Usage | None, *, exact: bool) -> str:
     if usage is None:
         return ""
-    in_use = usage.prompt_tokens + usage.completion_tokens
+    cached = f" ({usage.cached_tokens:,} of them cached)" if usage.cached_tokens else ""
+    kind = "our count" if exact else "our estimate"
     return (
-        f"{in_use:,} tokens in use by the provider's count (prompt {usage.prompt_tokens:,}"
-        f" incl. {usage.cached_tokens:,} cached, completion {usage.completion_tokens:,};"
-        f" our count of the prompt is off by {usage.count_error:+.1%})"
+        f"the provider counted {usage.prompt_tokens:,} tokens in{cached} and"
+        f" {usage.completion_tokens:,} out; {kind} of what went in: {usage.count_error:+.1%}"
     )

@@ -32,6 +32,15 @@ def model_facts(name: str) -> ModelFacts:
     return ModelFacts(name)
 
 
+def model_names() -> tuple[str, ...]:
+    """Every name in the map that has an input limit, in its order."""
+    return tuple(
+        name
+        for name, entry in _model_map().items()
+        if isinstance(entry, Mapping) and facts_from_map(name, entry).window
+    )
+
+
 def _keys(name: str) -> Iterator[tuple[str, str]]:
     """Keys to look under, and the provider an entry found there must be of (empty: any)."""
     yield name, ""

@@ -28,7 +28,7 @@ from contextctl.io.profile_sets import with_sets
 from contextctl.io.profile_variables import Variables
 from contextctl.io.schema_lookup import meant, schema_at
 from contextctl.io.shipped import schema
-from contextctl.io.yaml_nodes import Listing, Node, Place, Table, plain
+from contextctl.io.yaml_nodes import Listing, Node, Place, Table, node_of, plain
 from contextctl.model.message import JsonObject
 from contextctl.model.profile import (
     Profile,
@@ -93,6 +93,19 @@ def check_profile(
     problems = ordered([*chain.problems, *found])
     failed = any(problem.severity == "error" for problem in problems)
     return (None if failed else profile), problems
+
+
+def profile_from_values(values: JsonObject, sets: Iterable[str] = ()) -> Profile:
+    """A profile that stands in no file, with ``sets`` put over it.
+
+    Raises ``ProfileError`` with all errors, and ``UsageError`` when a set is malformed.
+    """
+    tree = with_sets(cast("Table", node_of(values, Place("default"))), sets)
+    profile, problems = _Reading("", {}, os.environ).profile(tree)
+    errors = tuple(problem for problem in problems if problem.severity == "error")
+    if errors or profile is None:
+        raise ProfileError(errors)
+    return profile
 
 
 @dataclass(slots=True)

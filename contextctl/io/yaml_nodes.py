@@ -84,6 +84,15 @@ def plain(node: Node | None) -> Json:
     return {key: plain(entry.node) for key, entry in node.entries.items()}
 
 
+def node_of(value: Json, place: Place) -> Node:
+    """Plain values as nodes that all stand at ``place``."""
+    if isinstance(value, dict):
+        return Table({k: Entry(place, node_of(item, place)) for k, item in value.items()}, place)
+    if isinstance(value, list):
+        return Listing(tuple(node_of(item, place) for item in value), place)
+    return Scalar(value, place, str(value))
+
+
 def core_value(text: str) -> ScalarValue:
     """What a plain scalar means in YAML 1.2: null, a truth value, a number, else text."""
     if text in _WORDS:

@@ -1,108 +1,204 @@
-"""An explanation as text, at most 100 columns wide."""
+"""An explanation as text: one screen, 100 columns wide, on which nothing is cut off."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextctl.model.explanation import BucketRow, Explanation, Growth
+from contextctl.model.explanation import Advice, BucketRow, Explanation, Growth, Root, Rung
 from contextctl.model.ledger import Action
+from contextctl.report.columns import WIDTH, table, wrapped
 
-WIDTH = 100
+_LABEL = 8
 
 
 def explanation_text(why: Explanation) -> str:
-    """One screen: the verdict, the buckets, what grew, what was done, what would fit."""
-    return "\n".join(line[:WIDTH].rstrip() for line in _lines(why)) + "\n"
-
-
-def _lines(why: Explanation) -> Iterator[str]:
-    yield from _verdict(why)
-    yield ""
-    yield from _table(why)
-    if why.grew:
-        yield ""
-        yield f"GREW {why.rows[-1].delta:+,} since step {why.step - 1}"
-        yield from (_growth(growth) for growth in why.grew)
-    if why.did:
-        saved = sum(a.tokens_after - a.tokens_before for a in why.did)
-        yield ""
-        yield f"DID {saved:+,} (in force in this window; * taken at this step)"
-        yield from (_action(action) for action in why.did)
-        if why.did_more:
-            yield f"     … and {why.did_more} more"
-    yield ""
-    for index, one in enumerate(why.largest):
-        yield f"{'LARGEST' if not index else '':<8}{one.delta:>7,}  {one.event} {one.what}"
-    yield f"PREFIX  {why.prefix}"
-    if why.reported:
-        yield f"USAGE   {why.reported}"
-    yield from _what_if(why)
+    """The verdict, the buckets, what grew and from where, what was done, what would fit."""
+    blocks = (_verdict, _table, _grew, _did, _root, _what_if, _look_at, _fix)
+    parts = ["\n".join(lines) for block in blocks if (lines := list(block(why)))]
+    return "\n\n".join(parts) + "\n"
 
 
 def _verdict(why: Explanation) -> Iterator[str]:
     sign = ">" if why.over > 0 else "<="
     state = f"OVERFLOW by {why.over:,}" if why.status == "overflow" else why.zone.upper()
-    yield f"{why.task} step {why.step} of {why.steps}: {state}"
-    yield (
-        f"{why.total:,} {sign} {why.usable:,} usable"
-        f" (window {why.window:,} - reserve {why.reserve_output:,}), {why.ratio:.0%} full"
-    )
+    room = f"(window {why.window:,} - reserve {why.reserve_output:,}), {why.ratio:.0%} full"
+    head = f"{why.task} step {why.step} of {why.steps}: {state}"
+    sums = f"{why.total:,} {sign} {why.usable:,} {room}"
+    both = f"{head}   {sums}"
+    if len(both) <= WIDTH:
+        yield both
+    else:
+        yield from wrapped(head, "  ")
+        yield from wrapped(sums, "  ")
     again = {True: "  replay matches", False: "  REPLAY DIFFERS", None: ""}[why.matches]
+    factor = f" x {why.factor:.3f}" if why.factor != 1.0 else ""
     kind = "exact" if why.exact else "estimate"
-    yield f"{why.profile}  {why.model}  {why.tokenizer} ({kind}){again}"
+    record = f"  record {why.record}" if why.record else ""
+    yield from wrapped(
+        f"{why.profile}  {why.model}  {why.tokenizer}{factor} ({kind}){record}{again}", "  "
+    )
+    for note in why.notes:
+        yield from wrapped(note, "  ", "note: ")
 
 
 def _table(why: Explanation) -> Iterator[str]:
     previous = f"step {why.step - 1}" if why.step > 1 else "before"
-    yield (
-        f"{'BUCKET':<13}{'limit':>9}{previous:>10}{'raw':>11}{'saved':>11}"
-        f"{f'step {why.step}':>10}{'delta':>10}"
-    )
-    for row in why.rows:
-        yield _row(row)
+    head = ["BUCKET", "limit", previous, "raw", "saved", f"step {why.step}", "delta", ""]
+    rows = [head, *(_cells(row) for row in why.rows)]
+    yield from table(rows, [False, True, True, True, True, True, True, False])
 
 
-def _row(row: BucketRow) -> str:
+def _cells(row: BucketRow) -> list[str]:
     limit = f"{row.limit:,}" if row.limit is not None else "-"
-    over = f"   over by {row.over:,}" if row.over else ""
-    saved = f"{row.saved:+,}" if row.saved else "0"
-    delta = f"{row.delta:+,}" if row.delta else "0"
-    return (
-        f"{row.bucket:<13}{limit:>9}{row.previous:>10,}{row.raw:>11,}{saved:>11}"
-        f"{row.now:>10,}{delta:>10}{over}"
+    over = f"over by {row.over:,}" if row.over else ""
+    name = f"  {row.bucket}" if "." in row.bucket else row.bucket
+    return [
+        name,
+        limit,
+        f"{row.previous:,}",
+        f"{row.raw:,}",
+        _signed(row.saved),
+        f"{row.now:,}",
+        _signed(row.delta),
+        over,
+    ]
+
+
+def _grew(why: Explanation) -> Iterator[str]:
+    if not why.grew:
+        return
+    yield f"GREW {_signed(why.rows[-1].delta)}" + (
+        f" since step {why.step - 1}" if why.step > 1 else ""
     )
+    width = max(len(_signed(one.delta)) for one in why.grew)
+    for one in why.grew:
+        yield from _growth(one, width)
 
 
-def _growth(growth: Growth) -> str:
-    what = f"{growth.event} {growth.what}".strip()
-    return f"{growth.delta:>+9,}  {growth.bucket:<13} {what:<34} {growth.note}"
+def _growth(one: Growth, width: int) -> Iterator[str]:
+    first = f"  {_signed(one.delta):>{width}}  {one.bucket:<13} "
+    what = f"{one.event} {one.what}".strip()
+    note = f"  {one.note}" if one.note else ""
+    yield from wrapped(what + note, " " * len(first), first)
 
 
-def _action(action: Action) -> str:
-    saved = action.tokens_after - action.tokens_before
-    mark = "*" if action.new else " "
-    where = action.origin or f"default of {action.rule}"
-    return (
-        f"  {mark}{action.kind:<8} {action.target:<14} {action.tokens_before:>8,} ->"
-        f" {action.tokens_after:>6,}  {saved:>+8,}  {where}"
+def _did(why: Explanation) -> Iterator[str]:
+    if not why.did:
+        return
+    saved = why.rows[-1].saved
+    yield f"DID {_signed(saved)} in this window (* at this step)"
+    rows = [_action(action) for action in why.did]
+    shown = sum(a.tokens_after - a.tokens_before for a in why.did)
+    if why.did_more:
+        rows.append([f"  {why.did_more} more", "", "", "", _signed(why.did_rest), ""])
+    other = saved - shown - why.did_rest
+    if other:
+        what = "of results shaped before they were trimmed" if other < 0 else "of digests"
+        rows.append(["  and", "", "", "", _signed(other), what])
+    yield from table(rows, [False, False, True, True, True, False])
+
+
+def _action(action: Action) -> list[str]:
+    where = action.origin or f"default of {action.rule.strip('/').replace('/', '.')}"
+    return [
+        f"{' *' if action.new else '  '}{action.kind}",
+        action.target,
+        f"{action.tokens_before:,} ->",
+        f"{action.tokens_after:,}",
+        _signed(action.tokens_after - action.tokens_before),
+        where,
+    ]
+
+
+def _root(why: Explanation) -> Iterator[str]:
+    if why.root is not None:
+        yield from wrapped(_root_words(why.root), " " * _LABEL, "ROOT    ")
+    else:
+        yield "ROOT    no single message: the largest is below a tenth of the window"
+    label = "MOST"
+    for source in why.sources:
+        count = f" in {source.messages} messages" if source.messages > 1 else ""
+        share = f" ({source.tokens / why.total:.0%})" if why.total else ""
+        largest = f", largest {source.largest}" if source.messages > 1 else ""
+        words = f"{source.tokens:,}{share}  {source.name}{count}{largest}"
+        yield from wrapped(words, " " * _LABEL, f"{label:<{_LABEL}}")
+        label = ""
+    yield from wrapped(why.prefix, " " * _LABEL, "PREFIX  ")
+    if why.reported:
+        yield from wrapped(why.reported, " " * _LABEL, "USAGE   ")
+
+
+def _root_words(root: Root) -> str:
+    back = (
+        f"{root.steps_back} step{'s' * (root.steps_back != 1)} back"
+        if root.step
+        else "at the start"
     )
+    size = (
+        f"{root.now:,} tokens" if root.raw == root.now else f"{root.now:,} of {root.raw:,} tokens"
+    )
+    call = f"; asked by: {root.call}" if root.call else ""
+    alone = "; without it the step fits" if root.decides else ""
+    return f"{root.event} {root.what}, {back}: {size}, {root.rule}{alone}{call}"
 
 
 def _what_if(why: Explanation) -> Iterator[str]:
-    if why.rungs:
-        need = f"need {why.over:,}; * = enough alone" if why.over > 0 else "room to gain"
-        yield ""
-        yield f"WHAT IF, re-assembled rung by rung ({need})"
-        yield f"  {'rung':<26}{'saves':>10}{'step ' + str(why.step):>11}  change"
-        for rung in why.rungs:
-            star = "*" if rung.enough else " "
-            total = "-" if rung.total is None else f"{rung.total:,}"
-            yield (
-                f"  {rung.number} {rung.remedy:<24}{rung.saves:>9,}{star}{total:>11}  {rung.change}"
-            )
-    for line in why.advice:
-        yield f"LOOK AT {line}"
-    if why.patch:
-        yield ""
-        yield "TRY  the first rung that is enough alone"
-        yield from ("  " + line for line in why.patch.splitlines())
+    if not why.rungs:
+        return
+    need = f"need {why.over:,}; * = enough alone" if why.over > 0 else "it fits; room to gain"
+    yield f"WHAT IF, re-assembled rung by rung ({need})"
+    rows = [["  rung", "alone", "adds", f"step {why.step}", "prefix"]]
+    rows += [_rung(rung, star=why.over > 0) for rung in why.rungs]
+    lines = list(table(rows, [False, True, True, True, False]))
+    changes = ["change", *(rung.change for rung in why.rungs)]
+    left = max(map(len, lines)) + 2
+    for line, change in zip(lines, changes, strict=True):
+        if left + len(change) <= WIDTH:
+            yield f"{line:<{left}}{change}"
+        else:
+            yield line
+            yield from wrapped(change, "      ", "      ")
+
+
+def _rung(rung: Rung, *, star: bool) -> list[str]:
+    mark = "*" if rung.enough and star else " "
+    return [
+        f"  {rung.number} {rung.remedy}",
+        f"{rung.alone:,}{mark}",
+        f"{rung.adds:,}",
+        f"{rung.total:,}",
+        rung.prefix,
+    ]
+
+
+def _look_at(why: Explanation) -> Iterator[str]:
+    if not why.advice:
+        return
+    yield f"LOOK AT, first {why.look_first} (select > assemble > budget > recover)"
+    for one in why.advice:
+        yield from _advice(one)
+
+
+def _advice(one: Advice) -> Iterator[str]:
+    rung = f" (rung {one.remedy})" if one.remedy else ""
+    yield from wrapped(f"{one.symptom}{rung}: {one.evidence}", " " * 12, f"  {one.stage:<10}")
+    yield from wrapped(one.do, " " * 15, " " * 12 + "-> ")
+
+
+def _fix(why: Explanation) -> Iterator[str]:
+    fix = why.fix
+    if fix is not None:
+        left = f"fits with {fix.spare:,} spare" if fix.spare >= 0 else (
+            f"is still {-fix.spare:,} over: what is left needs rung 5, or less to read"
+        )  # fmt: skip
+        yield from wrapped(f"{fix.why}; step {why.step} then {left}", "     ", "TRY  ")
+        for line in (fix.patch or fix.lines).splitlines():
+            yield from wrapped(line, "  ", "  ")
+    label = "NEXT"
+    for command in why.next:
+        yield from wrapped(command, "     ", f"{label:<5}")
+        label = ""
+
+
+def _signed(number: int) -> str:
+    return f"{number:+,}" if number else "0"

@@ -23,6 +23,8 @@ CUT = {
 
 def shorten_user_text(state: State, goal: int) -> None:
     """Cut long earlier user messages after their first 1,000 characters, oldest first."""
+    if not state.profile.remedies.trim:
+        return
     view = state.view
     users = [i for i, piece in enumerate(view.pieces) if piece.kind == "user"]
     for index in [*users[1:], *users[:1]]:  # the first one is the task: it is cut last
@@ -35,6 +37,8 @@ def shorten_user_text(state: State, goal: int) -> None:
 
 def refer_newest(state: State, goal: int) -> None:
     """Refer any result that is left, the newest ones included, largest first."""
+    if not state.profile.remedies.offload:
+        return
     refer_largest(state, goal, units_from(state.view.pieces, 0))
 
 

@@ -1,0 +1,107 @@
+"""A record as it would be had a stretch of it been delegated, or compacted.
+
+The stretch is replaced by one message of a booked size: what a delegate hands back, or a summary.
+Everything else stays as it was recorded, so that the step can be assembled again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contextctl.model.counter import Counter
+from contextctl.model.message import Message, ToolCall
+from contextctl.model.record import Event, MessageAdded, ResultArrived, UsageReported, event_id
+
+ANSWER_TOKENS = 600
+SUMMARY_TOKENS = 1_500
+LONGEST = 12
+"""Steps that one delegate takes at most (``subagents.NAME.max_steps``)."""
+_WORTH = 3
+"""A stretch is worth a delegate when it takes this many times what comes back."""
+_FEWEST = 4
+"""Fewer old messages than this are not worth a summary (SPEC C4)."""
+
+Rewritten = tuple[tuple[Event, ...], str]
+
+
+def isolated(events: tuple[Event, ...], counter: Counter, protect: int) -> Rewritten | None:
+    """The stretch of steps, without a user message in it, that reads most, as one delegate's."""
+    steps = _steps(events)
+    steps = steps[: max(len(steps) - protect, 0)]
+    best: tuple[int, int, int] | None = None
+    sizes = [_result_tokens(events[start:stop], counter) for start, stop in steps]
+    for first in range(len(steps)):
+        tokens = 0
+        for last in range(first, min(first + LONGEST, len(steps))):
+            if last > first and _is_interrupted(events, steps[last - 1][1], steps[last][0]):
+                break
+            tokens += sizes[last]
+            if last > first and (best is None or tokens > best[0]):
+                best = (tokens, first, last)
+    if best is None or best[0] < _WORTH * ANSWER_TOKENS:
+        return None
+    _, first, last = best
+    call = ToolCall("booked", "delegate", "{}")
+    stand_in: tuple[Event, ...] = (
+        MessageAdded(Message("assistant", None, (call,))),
+        ResultArrived("booked", "delegate", _words(ANSWER_TOKENS, counter)),
+    )
+    start, stop = steps[first][0], steps[last][1]
+    said = f"steps {first + 1}-{last + 1} by a delegate, its answer booked at {ANSWER_TOKENS}"
+    return (*events[:start], *stand_in, *_uncounted(events[stop:])), said
+
+
+def compacted(events: tuple[Event, ...], counter: Counter, protect: int) -> Rewritten | None:
+    """Everything between the first user message and the protected steps, as one summary."""
+    steps = _steps(events)
+    old = steps[: max(len(steps) - protect, 0)]
+    if not old:
+        return None
+    start, stop = old[0][0], old[-1][1]
+    inside = events[start:stop]
+    messages = [e for e in inside if isinstance(e, (MessageAdded, ResultArrived))]
+    if len(messages) < _FEWEST:
+        return None
+    kept = tuple(
+        e for e in inside if not isinstance(e, (MessageAdded, ResultArrived)) or _is_user(e)
+    )
+    text = _words(SUMMARY_TOKENS, counter)
+    stand_in = (MessageAdded(Message("assistant", text)),)
+    said = f"{event_id(start + 1)}..{event_id(stop)}, the summary booked at {SUMMARY_TOKENS:,}"
+    return (*events[:start], *_uncounted(kept), *stand_in, *_uncounted(events[stop:])), said
+
+
+def _uncounted(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Without what a provider counted: it counted windows that held the stretch."""
+    return tuple(event for event in events if not isinstance(event, UsageReported))
+
+
+def _steps(events: Sequence[Event]) -> list[tuple[int, int]]:
+    """Each assistant turn with its results, as ``events[start:stop]``."""
+    out: list[tuple[int, int]] = []
+    for place, event in enumerate(events):
+        if isinstance(event, MessageAdded) and event.message.role == "assistant":
+            out.append((place, place + 1))
+        elif isinstance(event, ResultArrived) and out:
+            out[-1] = (out[-1][0], place + 1)
+    return out
+
+
+def _result_tokens(events: Sequence[Event], counter: Counter) -> int:
+    return sum(counter.text(e.content) for e in events if isinstance(e, ResultArrived))
+
+
+def _is_interrupted(events: Sequence[Event], start: int, stop: int) -> bool:
+    return any(_is_user(event) for event in events[start:stop])
+
+
+def _is_user(event: Event) -> bool:
+    return isinstance(event, MessageAdded) and event.message.role == "user"
+
+
+def _words(tokens: int, counter: Counter) -> str:
+    """Text of about ``tokens`` tokens, never fewer."""
+    text = " word" * tokens
+    while (counted := counter.text(text)) < tokens:
+        text += " word" * (tokens - counted)
+    return text
