@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 
 from contextctl.core.count import TOKENS_PER_TOOL_ARRAY, json_text, tool_tokens
+from contextctl.core.index_layer import index_changes, index_text
 from contextctl.core.state import State
 from contextctl.core.view import Piece
 from contextctl.core.workspace_tools import WORKSPACE_TOOLS
@@ -112,9 +113,21 @@ def environment_news(state: State) -> list[str]:
     ]
 
 
+def index_news(state: State) -> list[str]:
+    """What an index lists now and its layer does not show yet, and what it shows that is gone."""
+    lines = []
+    for layer in state.profile.prefix:
+        now = state.indexes.get(layer.index or "", ())
+        shown = state.indexes_shown.get(layer.index or "", ())
+        if now != shown:
+            lines += index_changes(layer, state, shown, now)
+    return lines
+
+
 def accept_environment(state: State) -> None:
-    """Let the newest readings into the environment layer."""
+    """Let the newest readings into the environment and index layers."""
     state.environment_shown = dict(state.environment)
+    state.indexes_shown = dict(state.indexes)
     refresh_layers(state)
 
 
@@ -130,6 +143,8 @@ def _layer_text(layer: PrefixLayer, state: State) -> str:
     if layer.kind == "environment":
         shown = state.environment_shown
         return "\n".join(f"{key}: {shown[key]}" for key in layer.environment if key in shown)
+    if layer.index is not None:
+        return index_text(state, layer, state.indexes_shown.get(layer.index, ()))
     return layer.text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextctl.core.prefix import refresh_layers
 from contextctl.core.state import State
-from contextctl.model.record import EnvironmentRead, Opened, SlotSet, ToolsListed
+from contextctl.model.record import EnvironmentRead, IndexRead, Opened, SlotSet, ToolsListed
 
 
 def opened(state: State, event: Opened) -> None:
@@ -24,6 +24,14 @@ def tools_listed(state: State, event: ToolsListed) -> None:
     """What a source offers now. The array is rebuilt when the step is settled."""
     state.listed[event.source] = event.tools
     state.tools_dirty = True
+
+
+def index_read(state: State, event: IndexRead) -> None:
+    """The first reading of an index enters its layer; later ones wait for the next batch."""
+    state.indexes[event.source] = event.entries
+    if event.source not in state.indexes_shown:
+        state.indexes_shown[event.source] = event.entries
+        refresh_layers(state)
 
 
 def slot_set(state: State, event: SlotSet) -> None:

@@ -6,6 +6,7 @@ message only while that message may still leave the window, so memory is bounded
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from contextctl.core.budget import Allowance, allowance
@@ -14,7 +15,7 @@ from contextctl.core.refs import content_hash, make_ref
 from contextctl.core.view import Piece, View
 from contextctl.model.assembly import Offload
 from contextctl.model.ledger import Action
-from contextctl.model.message import JsonObject, ToolCall, ToolSpec
+from contextctl.model.message import Json, JsonObject, ToolCall, ToolSpec
 from contextctl.model.profile import Profile
 from contextctl.model.record import event_id
 
@@ -37,6 +38,8 @@ class State:
     unseen: int = 0
     environment: dict[str, str] = field(default_factory=dict)
     environment_shown: dict[str, str] = field(default_factory=dict)
+    indexes: dict[str, tuple[Mapping[str, Json], ...]] = field(default_factory=dict)
+    indexes_shown: dict[str, tuple[Mapping[str, Json], ...]] = field(default_factory=dict)
     layers: dict[str, tuple[str, int, str]] = field(default_factory=dict)
     layers_changed: frozenset[str] = frozenset()
     listed: dict[str, tuple[ToolSpec, ...]] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextctl.core.count import message_parts
 from contextctl.core.pins import pin_news
-from contextctl.core.prefix import environment_news
+from contextctl.core.prefix import environment_news, index_news
 from contextctl.core.state import State
 from contextctl.model.message import JsonObject, Message
 
@@ -20,6 +20,7 @@ def tail_message(state: State) -> tuple[JsonObject, int] | None:
     lines = [f"- {text}" for text in state.profile.reminders.values() if text]
     lines += [f"- {text}" for key, text in sorted(state.slots.items()) if text]
     lines += environment_news(state)
+    lines += [f"- {line}" for line in index_news(state)]
     lines += [f"- {line}" for line in pin_news(state)]
     if not lines:
         return None

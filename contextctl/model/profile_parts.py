@@ -118,10 +118,22 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexRule:
+    """The size of an index layer: of each line, and of all of it (None: no limit).
+
+    The names always stay; what a thing is for is cut, the longest first.
+    """
+
+    line_tokens: int = 20
+    total_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Disclosure:
     """What is loaded only when asked for: skill folders and knowledge bases by name."""
 
     skills: tuple[str, ...] = ()
+    index: IndexRule = IndexRule()
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)
 
 

@@ -59,6 +59,19 @@ class ToolsListed:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexRead:
+    """What an index layer of that ``source`` (``skills``, ``memory``) lists from now on.
+
+    An entry is ``{"name", "about"}``; how much of each stands in the window is the profile's
+    matter. A later reading of the same source replaces this one.
+    """
+
+    kind: ClassVar[str] = "index"
+    source: str
+    entries: tuple[Mapping[str, Json], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MessageAdded:
     """A system, user or assistant message as it came. Tool results are ``ResultArrived``."""
 
@@ -185,6 +198,7 @@ Event: TypeAlias = (
     | EnvironmentRead
     | TaskGiven
     | ToolsListed
+    | IndexRead
     | MessageAdded
     | RetrievedAdded
     | CallStarted
@@ -206,6 +220,7 @@ EVENTS: dict[str, type[Event]] = {
         EnvironmentRead,
         TaskGiven,
         ToolsListed,
+        IndexRead,
         MessageAdded,
         RetrievedAdded,
         CallStarted,
