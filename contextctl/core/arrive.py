@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contextctl.core.arguments import replayable
+from contextctl.core.call_line import own_text
 from contextctl.core.count import message_parts
-from contextctl.core.facts import extract_facts
+from contextctl.core.facts import Facts, extract_facts
 from contextctl.core.pairs import close_open_calls, place_strays
 from contextctl.core.results import result_piece, stray_piece
 from contextctl.core.state import State
@@ -21,7 +22,7 @@ from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
 # Agents without tool calls are told what their commands printed by a "user" of such a name.
 OBSERVERS = ("observation", "environment", "tool")
 # A person's own words may carry such a name too ("$ open out.html"): short ones stay as they are.
-SHORT_OBSERVATION = 200
+SHORT_OBSERVATION = 400
 
 
 def add_message(state: State, event: MessageAdded) -> None:
@@ -87,7 +88,8 @@ def _add_assistant(state: State, message: Message) -> None:
         parts = (*parts, ("history.tool_calls", called))
     raw = "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in calls)])
     names = ", ".join(dict.fromkeys(call.name for call in calls))
-    _append(state, "assistant", message, parts, raw=raw, name=names)
+    facts = extract_facts(own_text(message))
+    _append(state, "assistant", message, parts, raw=raw, name=names, facts=facts)
     for call in calls:
         state.open_calls[call.id] = call
 
@@ -119,6 +121,7 @@ def _append(
     *,
     raw: str = "",
     name: str = "",
+    facts: Facts | None = None,
 ) -> Piece:
     piece = Piece(
         seq=state.seq,
@@ -128,7 +131,7 @@ def _append(
         parts=parts,
         raw=raw or message.text,
         name=name,
-        facts=extract_facts(raw or message.text),
+        facts=facts or extract_facts(raw or message.text),
         event=state.event,
     )
     state.book_raw(dict(parts))

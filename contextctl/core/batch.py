@@ -45,6 +45,7 @@ def _reduce(state: State) -> None:
             if state.total <= goal:
                 break
             remedy(state, goal)
+            refresh_tools(state)  # the first ref brings its reader: count it before going on
     for remedy in LAST_RESORTS:
         if state.total <= state.allowance.usable:
             break

@@ -19,7 +19,7 @@ LEVELS = (1, 2, 3)
 # How far below the goal a fold goes, so that the next batches need none.
 SLACK = 0.15
 # More refs than this in one digest become a list that is itself stored under a ref.
-MAX_REFS = 12
+MAX_REFS = 40
 
 
 def fold_digests(state: State, goal: int) -> None:
