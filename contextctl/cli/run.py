@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -95,7 +96,6 @@ def run(
     for line in _unused(loaded, chosen):
         say(line)
     name = "stdin" if tasks == "-" else Path(tasks).stem
-    folder = _folder(out, name, resume=resume)
     arguments: JsonObject = {
         "profile": profile, "tasks": tasks, "concurrency": concurrency, "only": [*(only or [])],
         "limit": limit, "set": [*(sets or [])], "fail_on": fail_on.value if fail_on else None,
@@ -104,7 +104,7 @@ def run(
     order = Order(
         profile=loaded,
         tasks=chosen,
-        folder=folder,
+        folder=partial(_folder, out, name, resume=resume),
         concurrency=concurrency,
         max_cost=max_cost,
         fail_on=fail_on.value if fail_on else "",
@@ -126,7 +126,7 @@ def run(
     if output is Format.json:
         show_json({**summary.to_json(), "exit_code": code})
     else:
-        show(summary_text(summary, _shown(folder.path)))
+        show(summary_text(summary, _shown(Path(summary.run))))
     return code
 
 

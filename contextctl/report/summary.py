@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from contextctl.model.summary import RunSummary
@@ -34,7 +35,8 @@ def _lines(summary: RunSummary, run: str) -> Iterator[str]:
         f"peak     {worst.id} step {peak.step}: {peak.ratio:.0%} ({peak.zone}), "
         f"{peak.total:,} tokens; biggest source {peak.bucket} {peak.bucket_tokens:,}{largest}"
     )
-    yield f"next     contextctl explain {run} {worst.id} --step {peak.step}"
+    named = f"{shlex.quote(run)} {shlex.quote(worst.id)}"
+    yield f"next     contextctl explain {named} --step {peak.step}"
 
 
 def _tokens(summary: RunSummary) -> str:

@@ -34,7 +34,7 @@ from contextctl.run.batch import BatchEnd, run_batch
 from contextctl.run.dry import dry_task
 from contextctl.run.meter import Meter
 from contextctl.run.resume import INPUT, Plan, plan_resume
-from contextctl.run.setting import Setting, Tools
+from contextctl.run.setting import Model, Setting, Tools
 
 Progress = Callable[[TaskResult], None]
 FINDING, BUG, OUTSIDE, OVERFLOW, INTERRUPTED = 1, 3, 4, 5, 130
@@ -44,12 +44,14 @@ FINDING, BUG, OUTSIDE, OVERFLOW, INTERRUPTED = 1, 3, 4, 5, 130
 class Order:
     """What is to be run, and how. The profile's windows are resolved.
 
-    ``arguments`` are the command's, for ``run.json``; ``inputs`` where the tasks came from.
+    ``folder`` makes or finds the run's folder: it is asked for once nothing is in the way any more,
+    so that what cannot be begun leaves nothing behind. ``arguments`` are the command's, for
+    ``run.json``; ``inputs`` where the tasks came from.
     """
 
     profile: Profile
     tasks: tuple[Task, ...]
-    folder: RunFolder
+    folder: Callable[[], RunFolder]
     concurrency: int = 1
     max_cost: float | None = None
     fail_on: str = ""
@@ -67,50 +69,50 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
     is required cannot be had: both before any model is asked.
     """
     _refuse_impossible(order)
-    summary = RunSummary(str(order.folder.path), dry_run=order.dry_run)
+    stop = Flag()
+    tools = open_tools(order.profile)
+    model = None if order.dry_run else open_model(order.profile, stop=stop)
+    folder = order.folder()
+    summary = RunSummary(str(folder.path), dry_run=order.dry_run)
     rule = order.profile.workspace
-    with holding(order.folder.path):
-        summary.warnings += _compared(order)
-        tools = open_tools(order.profile)
-        plan = plan_resume(order.tasks, order.folder) if order.resume else Plan([*order.tasks])
+    with holding(folder.path):
+        summary.warnings += _compared(order, folder)
+        plan = plan_resume(order.tasks, folder) if order.resume else Plan([*order.tasks])
         summary.warnings += plan.warnings
         summary.skipped = len(plan.done)
         about = _about(order)
-        order.folder.write_run_json({**about, "status": "running"})
-        store = open_store(rule.path or order.folder.workspace, rule.size_limit)
+        folder.write_run_json({**about, "status": "running"})
+        store = open_store(rule.path or folder.workspace, rule.size_limit)
         with closing(store), closing(tools):
-            workspace = Workspace(store, "s", "00", run=order.folder.path.name)
-            if order.dry_run:
-                end = _dry(order, tools, workspace, plan.todo, progress)
+            workspace = Workspace(store, "s", "00", run=folder.path.name)
+            if model is None:
+                end = _dry(order, tools, workspace, folder, plan.todo, progress)
             else:
-                end = _live(order, tools, workspace, plan, progress)
+                setting = _setting(order, tools, model, workspace, stop)
+                end = run_batch(
+                    setting,
+                    plan.todo,
+                    folder,
+                    concurrency=order.concurrency,
+                    unmet=frozenset(plan.unmet),
+                    progress=progress,
+                )
         _sum_up(order, summary, end)
-        order.folder.write_run_json({**about, "status": summary.status, "totals": summary.totals})
+        folder.write_run_json({**about, "status": summary.status, "totals": summary.totals})
     return summary, _exit_code(order, summary, end)
 
 
-def _live(
-    order: Order, tools: Tools, workspace: Workspace, plan: Plan, progress: Progress
-) -> BatchEnd:
+def _setting(order: Order, tools: Tools, model: Model, workspace: Workspace, stop: Flag) -> Setting:
     profile = order.profile
-    stop = Flag()
-    setting = Setting(
+    return Setting(
         profile=profile,
         counter_of=partial(counter_for, profile.tokenizer),
-        model=open_model(profile, stop=stop),
+        model=model,
         tools=tools,
         workspace=workspace,
         meter=Meter(order.max_cost, profile.limits.requests_per_minute),
         stop=stop,
         windows=order.windows,
-    )
-    return run_batch(
-        setting,
-        plan.todo,
-        order.folder,
-        concurrency=order.concurrency,
-        unmet=frozenset(plan.unmet),
-        progress=progress,
     )
 
 
@@ -118,16 +120,17 @@ def _dry(
     order: Order,
     tools: Tools,
     workspace: Workspace,
+    folder: RunFolder,
     todo: Sequence[Task],
     progress: Progress,
 ) -> BatchEnd:
     profile, end = order.profile, BatchEnd()
     counter = counter_for(profile.tokenizer, profile.model.name)
-    with closing(JsonlWriter(order.folder.results)) as results:
+    with closing(JsonlWriter(folder.results)) as results:
         for task in todo:
-            folder = order.folder.task(task.id)
+            place = folder.task(task.id)
             ended = dry_task(
-                profile, counter, task, tools.specs(), workspace, folder, windows=order.windows
+                profile, counter, task, tools.specs(), workspace, place, windows=order.windows
             )
             results.append([{**ended.result.to_json(), INPUT: task.digest}])
             end.ended.append(ended)
@@ -145,6 +148,13 @@ def _refuse_impossible(order: Order) -> None:
             "cannot be started: this version of contextctl starts no MCP servers; "
             "remove it, or set 'required: false' to run without its tools"
         )
+    for task in order.tasks:
+        unknown = [name for name in task.tools or () if not _is_known(order.profile, name)]
+        if unknown:
+            known = ", ".join(f"'{name}'" for name in order.profile.tools) or "none"
+            raise UsageError(
+                f"{task.source}: 'tools': the profile has no tool '{unknown[0]}'; it has {known}"
+            )
     if order.dry_run:
         return
     answered = [task for task in order.tasks if task.asks_nothing]
@@ -159,12 +169,17 @@ def _refuse_impossible(order: Order) -> None:
         )
 
 
-def _compared(order: Order) -> list[str]:
+def _is_known(profile: Profile, tool: str) -> bool:
+    """Servers may offer any tool; what they offer is not known before they are asked."""
+    return tool in profile.tools or tool in profile.workspace.tools or bool(profile.mcp)
+
+
+def _compared(order: Order, folder: RunFolder) -> list[str]:
     """What a run that is continued was before. Raises ``UsageError`` when it was something else."""
-    if not order.resume or not order.folder.run_json.exists():
+    if not order.resume or not folder.run_json.exists():
         return []
-    before = order.folder.read_run_json()
-    path = order.folder.path
+    before = folder.read_run_json()
+    path = folder.path
     if before.get("kind") != "run" or before.get("dry_run", False) != order.dry_run:
         was = "a dry run" if before.get("dry_run") else f"a {before.get('kind')}"
         raise UsageError(f"'{path}' holds {was}, which this cannot continue; choose another --out")

@@ -83,7 +83,7 @@ def test_no_model_is_asked_when_a_required_server_cannot_start(cli, tmp_path):
     profile = ENDINGS["mcp server down"][0]
     put(tmp_path, profile, [DONE])
     cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
-    assert not (tmp_path / "run" / "tasks").exists()
+    assert not (tmp_path / "run").exists()
     optional = profile.replace("no_such_file.py]", "no_such_file.py], required: false")
     put(tmp_path, optional, [DONE])
     done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run2")

@@ -280,3 +280,19 @@ def test_max_cost_without_a_known_price_is_refused(cli, tmp_path):
     done = cli("run", "profile.yaml", "tasks.jsonl", "--max-cost", "1")
     assert done.code == 2
     assert "no price is known" in done.err
+    assert not (tmp_path / ".contextctl").exists()
+
+
+def test_what_cannot_be_begun_leaves_nothing_behind(cli, tmp_path):
+    put(tmp_path, {"id": "t1", "input": "x", "tools": ["nowhere"]}, replies=[DONE])
+    done = cli("run", "profile.yaml", "tasks.jsonl")
+    assert done.code == 2
+    assert "tasks.jsonl:1: 'tools': the profile has no tool 'nowhere'" in done.err
+    put(tmp_path, *THREE, profile=PROFILE + 'tools: {f: {python: "no_module:f"}}\n')
+    done = cli("run", "profile.yaml", "tasks.jsonl")
+    assert done.code == 4
+    assert "profile.yaml:5" in done.err
+    (tmp_path / "replies.jsonl").unlink()
+    done = cli("run", "profile.yaml", "tasks.jsonl", "--set", "tools=null")
+    assert done.code == 2
+    assert not (tmp_path / ".contextctl").exists()
