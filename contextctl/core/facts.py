@@ -70,6 +70,7 @@ _QUOTED = re.compile(r"[「『“《]([^」』”》\n]{2,40})[」』”》]")
 # Quoted words in a row: the values an argument may take, the symbols of a list.
 _OPTION = re.compile(r"([\"'`])([\w^.$+-]{3,24})\1")
 _BETWEEN = re.compile(r"\s{0,8}[,|/、]\s{0,8}|\s{1,8}(?:or|and|或|和)\s{1,8}")
+_TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?[Z:]?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(
     r"[\w.-]{0,80}\w\.(?:py|pyi|ipynb|js|mjs|ts|tsx|jsx|json|jsonl|md|rst|txt|ya?ml|toml|ini|cfg|conf"
@@ -79,6 +80,8 @@ _FILE = re.compile(
 _PLAIN_PAIR = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,3}")
 _COUNTED = re.compile(r"\d+-[A-Za-z][a-z]+")
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_DIGITS = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
 _CAMEL = re.compile(r"[a-z][A-Z]")
 _IDENTIFYING = re.compile(
     r"(?i:(?:^|[_-])(?:id|name|title|key|code|number|ref|path|url|file|email|slug|sha|uuid|date"
@@ -204,9 +207,13 @@ def _candidates(text: str) -> Iterator[tuple[int, str, str, str]]:
         kind = _kind(value) if _RUN.fullmatch(value) else ""
         if kind or len(value) >= 3:
             yield match.start(), value, kind or "field", match["key"]
+    met: set[str] = set()
     for match in _RUN.finditer(text):
         run = match.group()
-        if len(run) > 2 and not (run.isalpha() and (run.islower() or run.istitle())):
+        if len(run) > 2 and run not in met:  # logs repeat their paths and hosts on every line
+            met.add(run)
+            if ":" in run and _TIME.fullmatch(run):
+                continue  # when a line was written is not what a later call asks for
             before = text[match.start() - 1 : match.start()]
             for value, kind in _values(run, before):
                 yield match.start(), value, kind, ""
@@ -268,9 +275,9 @@ def _kind(word: str) -> str:
         return "path" if len(word) >= 4 else ""
     if _COUNTED.fullmatch(word):
         return ""
-    digits = sum(map(str.isdigit, word))
+    digits = len(_DIGITS.findall(word))
     if digits:
-        return "id" if any(map(str.isalpha, word)) else _number(word, digits)
+        return "id" if _LETTER.search(word) else _number(word, digits)
     if _FILE.fullmatch(word):
         return "file"
     if "_" in word.strip("_") or "-" in word:
