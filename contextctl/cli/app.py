@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "profile": ("contextctl.cli.profile:register", "The resolved profile, and where it was set."),
     "schema": ("contextctl.cli.schema:register", "JSON Schemas, and what a key means."),
     "workspace": ("contextctl.cli.workspace:register", "Look at what left the windows of a run."),
+    "audit": ("contextctl.cli.audit:register", "What was compacted, and what was lost."),
     "demo": ("contextctl.cli.demo:register", "The main job on a shipped trace."),
 }
 

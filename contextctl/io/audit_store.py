@@ -13,14 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contextctl.errors import StoreError, UsageError
+from contextctl.errors import StoreError
 from contextctl.io.audit_table import MIGRATIONS, audit_table, from_row, storable, to_row
 from contextctl.io.stores import SQLITE, Store, open_database
 from contextctl.model.audit import Compaction
 from contextctl.model.audited import Audited
 
 if TYPE_CHECKING:
-    from sqlalchemy import Insert, Select, Table
+    from sqlalchemy import Select, Table
+    from sqlalchemy.sql.dml import ReturningInsert
 
 FILE = "audit.db"
 PART = "agent_compaction"
@@ -50,8 +51,8 @@ class AuditStore:
             return 0
         statement = _insert(self._table, postgres=self._store.is_postgres)
         with self._store.writing("add audit rows") as connection:
-            # Row by row: the count of rows is only known for one at a time.
-            return sum(connection.execute(statement, row).rowcount for row in values)
+            # Drivers do not agree on how many rows an insert made; what it returns is certain.
+            return sum(len(connection.execute(statement, row).all()) for row in values)
 
     def rows(
         self, threads: Collection[str] | None = None, limit: int | None = None
@@ -70,18 +71,6 @@ class AuditStore:
             found = [from_row(dict(row)) for row in connection.execute(query).mappings()]
         # Databases sort equal rows, and texts, each in its own way.
         return tuple(sorted(found, key=_newest, reverse=True))
-
-    def find(self, name: str, threads: Collection[str] | None = None) -> Audited:
-        """The row whose id is ``name`` or begins with it. Raises ``UsageError`` when none does, or
-        several do."""
-        rows = self.rows(threads)
-        found = [row for row in rows if row.compaction.compaction_id == name]
-        found = found or [row for row in rows if row.compaction.compaction_id.startswith(name)]
-        if len(found) == 1 and name:
-            return found[0]
-        known = ", ".join(f"'{row.compaction.compaction_id}'" for row in (found or rows)[:8])
-        what = "several compactions begin with" if found else "there is no compaction"
-        raise UsageError(f"{what} '{name}' in '{self.name}'; it holds: {known or 'none'}")
 
     def close(self) -> None:
         """Give up the connections."""
@@ -103,15 +92,16 @@ def open_audit(address: str, folder: Path, *, create: bool = True) -> AuditStore
     return AuditStore(open_database(address, path))
 
 
-def _insert(table: Table, *, postgres: bool) -> Insert:
-    """An insert that leaves a row of the same id alone; each kind has its own spelling of it."""
+def _insert(table: Table, *, postgres: bool) -> ReturningInsert[Any]:
+    """An insert that leaves a row of the same id alone and returns the id of a new one."""
+    same, added = [table.c.compaction_id], table.c.compaction_id
     if postgres:
         from sqlalchemy.dialects.postgresql import insert as into_postgres
 
-        return into_postgres(table).on_conflict_do_nothing(index_elements=["compaction_id"])
+        return into_postgres(table).on_conflict_do_nothing(index_elements=same).returning(added)
     from sqlalchemy.dialects.sqlite import insert as into_sqlite
 
-    return into_sqlite(table).on_conflict_do_nothing(index_elements=["compaction_id"])
+    return into_sqlite(table).on_conflict_do_nothing(index_elements=same).returning(added)
 
 
 def _newest(row: Audited) -> tuple[str, int, str]:
