@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+EXTRAS := dev hf mcp object-storage pdf postgres
 SOURCES := $(shell find contextctl schemas profiles -type f -not -path '*/.*' -not -name '*.pyc' 2>/dev/null)
 
 .PHONY: help setup demo test check lint types contracts format bench lock local-model clean

@@ -24,7 +24,7 @@ _MESSAGE_CHARS = 400
 
 
 @dataclass
-class ModelFault(Exception):  # noqa: N818  # not an error yet: it is tried again first
+class ModelFault(Exception):  # not an error yet: it is tried again first
     """One try that failed. ``kind`` is ``status``, ``timeout``, ``unreachable``, ``garbled``,
     ``overflow``, ``setup`` (nothing was sent: the profile asks for what cannot be), ``script`` (a
     scripted model has no line left) or ``stopped``.
