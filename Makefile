@@ -41,7 +41,7 @@ bench: $(VENV)/installed        ## time per step, and start-up, against baseline
 
 lock:           ## write requirements.lock again (needs uv); it holds hashes and no addresses
 	uv lock --quiet --upgrade
-	uv export --quiet --no-header --no-annotate --no-emit-project --extra dev --extra hf --extra object-storage --extra postgres \
+	uv export --quiet --no-header --no-annotate --no-emit-project $(EXTRAS:%=--extra %) \
 		--output-file requirements.lock >/dev/null
 
 local-model: $(VENV)/local-model        ## a small real model, for the tests marked local_model
