@@ -8,6 +8,7 @@ from contextctl.core.count import scaled
 from contextctl.core.state import DEFAULT_WINDOW, State
 from contextctl.model.ledger import BUCKETS, Action, Item, LayerUse, LedgerReport, PrefixUse
 
+# Layers and pins are written by contextctl itself: without any action they would be the same.
 _NEVER_REDUCED = ("system", "memory")
 
 
@@ -50,13 +51,15 @@ def report(state: State, tail_mark: bytes) -> LedgerReport:
         digest=_digest(state, tail_mark),
         items=_items(state, tail_tokens),
         warnings=tuple(state.warnings),
+        measured={"summary": dict(state.compacting.usage)} if state.compacting.usage else {},
     )
 
 
 def _raw(state: State, tail_tokens: int) -> dict[str, int]:
     raw = dict(state.raw_parts)
     for name, tokens in state.view.parts.items():
-        if name.partition(".")[0] in _NEVER_REDUCED and name not in raw:
+        own = name.partition(".")[0] in _NEVER_REDUCED or name == "history.pins"
+        if own and name not in raw:
             raw[name] = tokens
     raw.update(state.tool_parts)
     raw["system.unseen"] = state.unseen
@@ -75,7 +78,9 @@ def _actions(state: State) -> tuple[Action, ...]:
     """Those in force in this window, in its order; the ones this step took are marked new."""
     fresh = {(action.kind, action.target): action for action in state.new_actions}
     standing = (piece.action for piece in state.view.pieces if piece.action is not None)
-    return tuple(fresh.get((action.kind, action.target), action) for action in standing)
+    out = tuple(fresh.get((action.kind, action.target), action) for action in standing)
+    pause = state.compacting.pause
+    return out if pause is None else (*out, fresh.get((pause.kind, pause.target), pause))
 
 
 def _prefix(state: State) -> PrefixUse:

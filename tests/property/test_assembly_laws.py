@@ -91,10 +91,12 @@ def test_folding_the_record_gives_what_advancing_gave(
 
 
 @given(profiles(), records())
-def test_the_first_and_the_newest_user_message_are_there(
+def test_the_newest_user_message_is_whole_and_the_first_is_there_or_one_ref_away(
     profile: Profile, events: list[Event]
 ) -> None:
+    stored: dict[str, str] = {}
     for assembly, record in steps(profile, events):
+        stored.update({one.ref: one.text for one in assembly.offloads})
         users = [
             event.message.text
             for event in record
@@ -104,7 +106,20 @@ def test_the_first_and_the_newest_user_message_are_there(
             continue
         shown = [str(m["content"]) for m in assembly.messages if m["role"] == "user"]
         assert users[-1] in shown
-        assert any(text.startswith(users[0][:1_000]) for text in shown)
+        assert any(text.startswith(users[0][:120]) for text in shown) or any(
+            users[0] in text for text in _reachable(shown, stored)
+        )
+
+
+def _reachable(shown: list[str], stored: dict[str, str]) -> list[str]:
+    """The texts that refs in the window lead to, also through a stored list of refs."""
+    found: list[str] = []
+    texts = shown
+    while texts:
+        fresh = [text for ref, text in stored.items() if any(ref in one for one in texts)]
+        texts = [text for text in fresh if text not in found]
+        found += texts
+    return found
 
 
 @given(profiles(), records())

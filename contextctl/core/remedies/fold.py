@@ -20,6 +20,7 @@ LEVELS = (1, 2, 3)
 SLACK = 0.15
 # More refs than this in one digest become a list that is itself stored under a ref.
 MAX_REFS = 40
+FIXED = ("system", "pins")
 
 
 def fold_digests(state: State, goal: int) -> None:
@@ -54,6 +55,20 @@ def absorb_oldest(state: State, goal: int) -> None:
         stop -= before - len(pieces)
 
 
+def absorb_head(state: State, goal: int) -> None:  # noqa: ARG001  # the whole head or nothing
+    """Everything before the newest question but the system text, the task included, by ref.
+
+    The very last resort: what is left is the newest exchange and one line that leads to the rest.
+    """
+    pieces = state.view.pieces
+    start = next((i for i, piece in enumerate(pieces) if piece.kind not in FIXED), 0)
+    stop = live_start(pieces)
+    if state.question in pieces[:stop]:
+        stop = pieces.index(state.question)
+    if stop > start and state.profile.remedies.trim:
+        _merge(state, start, stop, max_refs=1)
+
+
 def _merge_runs(state: State) -> None:
     """Digests that say nothing but their ref and stand side by side become one."""
     start = 0
@@ -71,27 +86,30 @@ def _is_bare(piece: Piece) -> bool:
     return piece.segment is not None and piece.segment.level == LEVELS[-1]
 
 
-def _merge(state: State, start: int, end: int) -> None:
+def _merge(state: State, start: int, end: int, max_refs: int = MAX_REFS) -> None:
     gone = state.view.pieces[start:end]
     stretches: list[Stretch] = []
     for piece in gone:
-        if piece.segment is not None:
-            stretches.extend(piece.segment.stretches)
+        known = piece.segment or piece.summarised
+        if known is not None:
+            stretches.extend(known.stretches)
         else:
             stretches.append(Stretch(piece.step, piece.step, state.offload(piece.raw)))
-    before = sum(piece.segment.before if piece.segment else piece.tokens for piece in gone)
-    segment = Segment((), _listed(state, stretches), before, LEVELS[-1])
+    stood = ((piece.segment or piece.summarised, piece.tokens) for piece in gone)
+    before = sum(known.before if known else tokens for known, tokens in stood)
+    segment = Segment((), _listed(state, stretches, max_refs), before, LEVELS[-1])
     first, last = gone[0].step, stretches[-1].last if stretches else gone[-1].step
     fresh = digest_piece(state, segment, first, last, gone[0].event)
     state.take(fresh.action)
     state.view.replace(start, end, [fresh])
 
 
-def _listed(state: State, stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
+def _listed(state: State, stretches: Sequence[Stretch], most: int) -> tuple[Stretch, ...]:
     """``stretches``, the older ones behind the ref of a list when there are too many."""
-    if len(stretches) <= MAX_REFS:
+    if len(stretches) <= most:
         return tuple(stretches)
-    older, newer = stretches[: -MAX_REFS // 2], stretches[-MAX_REFS // 2 :]
+    cut = len(stretches) - most // 2
+    older, newer = stretches[:cut], stretches[cut:]
     ref = state.offload(stretch_list(older, "\n") + "\n")
     return (Stretch(older[0].first, older[-1].last, ref), *newer)
 

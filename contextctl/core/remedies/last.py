@@ -15,6 +15,7 @@ from contextctl.model.ledger import Action
 from contextctl.model.message import Message
 
 USER_HEAD_CHARS = 1_000
+LEAST_CHARS = 120
 CUT = {
     "en": "\n[… {omitted:,} more characters of this message: {ref}]",
     "zh": "\n[… 本条消息还有 {omitted:,} 个字符：{ref}]",
@@ -23,6 +24,15 @@ CUT = {
 
 def shorten_user_text(state: State, goal: int) -> None:
     """Cut long earlier user messages after their first 1,000 characters, oldest first."""
+    _shorten(state, goal, USER_HEAD_CHARS)
+
+
+def shorten_all_user_text(state: State, goal: int) -> None:
+    """Leave only the beginning of every earlier user message: the window holds nothing else."""
+    _shorten(state, goal, LEAST_CHARS)
+
+
+def _shorten(state: State, goal: int, keep: int) -> None:
     if not state.profile.remedies.trim:
         return
     view = state.view
@@ -31,8 +41,11 @@ def shorten_user_text(state: State, goal: int) -> None:
         if state.total <= goal:
             return
         piece = view.pieces[index]
-        if piece is not state.question and len(piece.raw) > USER_HEAD_CHARS * 1.2:
-            view.replace(index, index + 1, [_shortened(state, piece)])
+        if piece is not state.question and len(piece.raw) > keep * 1.2:
+            fresh = _shortened(state, piece, keep)
+            if fresh.tokens < piece.tokens:
+                state.take(fresh.action)
+                view.replace(index, index + 1, [fresh])
 
 
 def refer_newest(state: State, goal: int) -> None:
@@ -42,12 +55,10 @@ def refer_newest(state: State, goal: int) -> None:
     refer_largest(state, goal, units_from(state.view.pieces, 0))
 
 
-def _shortened(state: State, piece: Piece) -> Piece:
-    ref = state.offload(piece.raw)
-    omitted = len(piece.raw) - USER_HEAD_CHARS
-    text = piece.raw[:USER_HEAD_CHARS] + CUT[state.profile.shaping.locale].format(
-        omitted=omitted, ref=ref
-    )
+def _shortened(state: State, piece: Piece, keep: int) -> Piece:
+    ref = piece.ref or state.offload(piece.raw)
+    form = CUT[state.profile.shaping.locale]
+    text = piece.raw[:keep] + form.format(omitted=len(piece.raw) - keep, ref=ref)
     message = Message(role="user", content=text)
     tokens = sum(message_parts(message, state.counter).values())
     action = Action(
@@ -60,14 +71,13 @@ def _shortened(state: State, piece: Piece) -> Piece:
         origin=state.profile.origin("/history"),
         ref=ref,
     )
-    state.take(action)
     return Piece(
         seq=piece.seq,
         step=piece.step,
         kind="user",
         message=message.to_openai(),
         parts=((piece.parts[0][0], tokens),),
-        raw=text,
+        raw=piece.raw,
         facts=piece.facts,
         action=action,
         ref=ref,
