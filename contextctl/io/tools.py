@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from contextctl.errors import ToolError
 from contextctl.io.command_tools import (
@@ -27,6 +28,7 @@ from contextctl.io.python_tools import call_function, load_function
 from contextctl.io.signature_schema import description_of, schema_of
 from contextctl.io.tool_arguments import check_schema, checked_arguments
 from contextctl.model.arguments import ArgumentsError
+from contextctl.model.failure import ARGUMENTS, ENVIRONMENT, GRANT, INDEX, TOOL
 from contextctl.model.message import Json, JsonObject, ToolSpec
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.profile import Profile
@@ -45,6 +47,19 @@ class _Tool:
     run: Run
 
 
+class Servers(Protocol):
+    """Tools that servers offer (``io/mcp``)."""
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What all servers offer now."""
+
+    def call(self, name: str, arguments: JsonObject) -> ToolOutcome:
+        """Run one call; whatever goes wrong is an error result."""
+
+    def close(self) -> None:
+        """End every connection."""
+
+
 @dataclass(frozen=True)
 class Toolbox:
     """The tools of one profile. Safe to use from many threads at once."""
@@ -54,10 +69,15 @@ class Toolbox:
     _unbound: frozenset[str]
     _secrets: tuple[str, ...] = field(repr=False)
     _running: RunningCommands = field(repr=False)
+    _servers: Servers | None = None
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """What the model may call, in the profile's order. Denied tools are not shown."""
-        return tuple(tool.spec for tool in self._tools.values())
+        """What the model may call: the profile's tools in its order, then those of its servers.
+
+        Denied tools are not shown.
+        """
+        own = tuple(tool.spec for tool in self._tools.values())
+        return (*own, *self._offered().values())
 
     def call(self, name: str, arguments: str, call_id: str = "", task: str = "") -> ToolOutcome:
         """Run one call. ``arguments`` is the JSON text the model wrote.
@@ -66,22 +86,36 @@ class Toolbox:
         the environment occurs in the result. Never raises for what a tool or a model does.
         """
         tool = self._tools.get(name)
-        if tool is None:
-            return _refused(self._why_not(name))
+        offered = None if tool is not None else self._offered().get(name)
+        spec = offered if tool is None else tool.spec
+        if spec is None:
+            return _refused(*self._why_not(name))
         try:
-            given = checked_arguments(arguments, tool.spec.parameters)
+            given = checked_arguments(arguments, spec.parameters)
         except ArgumentsError as error:
-            return _refused(f"{error}; '{name}' was not run")
+            return _refused(f"{error}; '{name}' was not run", ARGUMENTS)
         environment = {"CONTEXTCTL_CALL_ID": call_id, "CONTEXTCTL_TASK": task}
         try:
-            outcome = tool.run(given, environment)
+            if tool is not None:
+                outcome = tool.run(given, environment)
+            elif self._servers is not None:
+                outcome = self._servers.call(name, given)
         except ToolError as error:
-            outcome = _refused(str(error))
+            outcome = _refused(str(error), ENVIRONMENT)
+        if outcome.status == "error" and not outcome.failure:
+            outcome = replace(outcome, failure=TOOL)
         return self._without_secrets(outcome)
 
     def close(self) -> None:
-        """End all commands that are running, with everything they started."""
+        """End all commands that are running, with everything they started, and every server."""
         self._running.end_all()
+        if self._servers is not None:
+            self._servers.close()
+
+    def _offered(self) -> dict[str, ToolSpec]:
+        """The tools of servers that are permitted, by name."""
+        specs = () if self._servers is None else self._servers.specs()
+        return {spec.name: spec for spec in specs if spec.name not in self._denied}
 
     def _without_secrets(self, outcome: ToolOutcome) -> ToolOutcome:
         extra = {
@@ -90,28 +124,34 @@ class Toolbox:
         }
         return replace(outcome, content=masked_values(outcome.content, self._secrets), extra=extra)
 
-    def _why_not(self, name: str) -> str:
+    def _why_not(self, name: str) -> tuple[str, str]:
+        """Why a tool cannot be called, and what kind of failure that is."""
         if name in self._denied:
-            return f"'{name}' is not permitted by the profile and was not run"
+            return f"'{name}' is not permitted by the profile and was not run", GRANT
         if name in self._unbound:
-            return f"'{name}' has a rule for its results in the profile, but nothing that runs it"
-        close = get_close_matches(name, self._tools, n=3)
+            text = f"'{name}' has a rule for its results in the profile, but nothing that runs it"
+            return text, INDEX
+        known = [*self._tools, *self._offered()]
+        close = get_close_matches(name, known, n=3)
         if close:
             meant = ", ".join(f"'{other}'" for other in close)
-            return f"there is no tool '{name}'; did you mean {meant}?"
-        names = ", ".join(list(self._tools)[:_SHOWN_NAMES])
-        more = (
-            ""
-            if len(self._tools) <= _SHOWN_NAMES
-            else f" and {len(self._tools) - _SHOWN_NAMES} more"
-        )
-        return f"there is no tool '{name}'; the tools are: {names or '(none)'}{more}"
+            return f"there is no tool '{name}'; did you mean {meant}?", INDEX
+        names = ", ".join(known[:_SHOWN_NAMES])
+        left = len(known) - _SHOWN_NAMES
+        more = f" and {left} more" if left > 0 else ""
+        return f"there is no tool '{name}'; the tools are: {names or '(none)'}{more}", INDEX
 
 
-def open_tools(profile: Profile) -> Toolbox:
+def own_names(profile: Profile) -> tuple[str, ...]:
+    """The names of the tools that ``profile`` itself says how to run."""
+    return tuple(name for name, rule in profile.tools.items() if rule.kind != "none")
+
+
+def open_tools(profile: Profile, servers: Servers | None = None) -> Toolbox:
     """Load and check every tool that ``profile`` says how to run. Starts nothing.
 
-    Raises ``ToolError`` that names the tool, its place in the profile and what to change.
+    ``servers`` are the profile's MCP servers, which the toolbox closes. Raises ``ToolError`` that
+    names the tool, its place in the profile and what to change.
     """
     running = RunningCommands()
     tools: dict[str, _Tool] = {}
@@ -129,6 +169,7 @@ def open_tools(profile: Profile) -> Toolbox:
         _unbound=frozenset(n for n, rule in profile.tools.items() if rule.kind == "none"),
         _secrets=tuple(profile.secrets.values()),
         _running=running,
+        _servers=servers,
     )
 
 
@@ -191,5 +232,5 @@ def _run_command(
     return run_command(words, stdin, timeout_s, running, environment)
 
 
-def _refused(message: str) -> ToolOutcome:
-    return ToolOutcome(f"error: {message}", status="error")
+def _refused(message: str, failure: str) -> ToolOutcome:
+    return ToolOutcome(f"error: {message}", status="error", failure=failure)
