@@ -13,11 +13,12 @@ from typing import Any
 
 from contextctl.core import readings
 from contextctl.core.arrive import add_message, add_result, add_retrieved
-from contextctl.core.batch import settle
+from contextctl.core.batch import answered, settle
 from contextctl.core.calibration import report_usage
 from contextctl.core.count import Counter
 from contextctl.core.ledger import report
 from contextctl.core.pins import set_pin, task_pins
+from contextctl.core.plan import end_stage, set_todo
 from contextctl.core.prefix import refresh_layers
 from contextctl.core.state import State
 from contextctl.core.view import message_bytes
@@ -39,6 +40,7 @@ from contextctl.model.record import (
     StepTaken,
     SummaryMade,
     TaskGiven,
+    TodoSet,
     ToolsListed,
     UsageReported,
 )
@@ -51,12 +53,14 @@ class Fold:
     """The record folded so far, advanced one event at a time.
 
     ``assemble`` settles the step: it may start a batch, which is a decision. A ``StepTaken`` event
-    has to follow before anything else, so that folding the record takes the same decision.
+    has to follow before anything else, so that folding the record takes the same decision. Only
+    the answer to one of the assembly's needs may stand between: it settles the step anew.
     """
 
     def __init__(self, profile: Profile, counter: Counter) -> None:
         self._state = State(profile=profile, counter=counter, factor=counter.factor)
         self._settled = False
+        self._answered = False
         refresh_layers(self._state)
 
     def advance(self, event: Event) -> None:
@@ -65,8 +69,13 @@ class Fold:
         Raises ``ValueError`` when the last step was assembled but never recorded.
         """
         state = self._state
-        if self._settled and not isinstance(event, _SILENT):
-            raise ValueError("a step was assembled: record its StepTaken before other events")
+        if isinstance(event, SummaryMade):
+            self._settle()
+            self._answered = True
+        elif self._settled and not isinstance(event, _SILENT):
+            if not self._answered:
+                raise ValueError("a step was assembled: record its StepTaken before other events")
+            self._settled = False  # a run was cut off after the answer: this came when it went on
         if isinstance(event, StepTaken):
             self._step_taken()
         state.seq += 1
@@ -92,7 +101,16 @@ class Fold:
             actions=tuple(state.new_actions),
             offloads=tuple(state.offloads),
             stable=stable,
+            needs=() if state.waiting is None else (state.waiting.need,),
+            compactions=tuple(state.compacting.tried),
         )
+
+    def shown(self, call_id: str) -> str | None:
+        """The result of a call as the window shows it now; None when it left, or never came."""
+        for piece in reversed(self._state.view.pieces):
+            if piece.call_id == call_id and piece.kind == "result":
+                return str(piece.message.get("content"))
+        return None
 
     def _settle(self) -> None:
         if not self._settled:
@@ -111,7 +129,10 @@ class Fold:
         state.warnings = []
         state.layers_changed = frozenset()
         state.tools_changed = False
-        self._settled = False
+        state.compacting.tried = []
+        state.compacting.usage = {}
+        state.waiting = None
+        self._settled = self._answered = False
 
 
 def _ignore(_state: State, _event: Event) -> None:
@@ -132,8 +153,9 @@ _HANDLERS: dict[type[Event], Callable[[State, Any], None]] = {
     RetrievedAdded: add_retrieved,
     UsageReported: report_usage,
     CallStarted: _ignore,
-    StageEnded: _ignore,
-    SummaryMade: _ignore,
+    StageEnded: end_stage,
+    TodoSet: set_todo,
+    SummaryMade: answered,
     Noted: _ignore,
 }
 

@@ -11,34 +11,57 @@ from contextctl.core.caps import over_caps, reduce_to_caps, tell_caps
 from contextctl.core.pairs import close_open_calls
 from contextctl.core.pins import accept_pins
 from contextctl.core.prefix import accept_environment, refresh_tools
+from contextctl.core.recalled import recall_older, remember
 from contextctl.core.remedies import LADDER, LAST_RESORTS
+from contextctl.core.remedies.compact import answer, compact_when_due
 from contextctl.core.remedies.trim import trim_to_recent
 from contextctl.core.state import State
 from contextctl.core.stretches import live_start
 from contextctl.core.tail import tail_message
+from contextctl.model.record import SummaryMade
 
 
 def settle(state: State) -> None:
     """Make the window sendable: pairs closed, tools current, reduced if it is time to."""
     close_open_calls(state)
+    remember(state)
     refresh_tools(state)
     state.tail = tail_message(state)
     state.zone_before = state.zone
-    _reduce(state)
+    compact_when_due(state, reduced=_reduce(state))
+    _fit(state)
+
+
+def answered(state: State, event: SummaryMade) -> None:
+    """A summary that a model made for the step being settled takes the mechanical one's place."""
+    if answer(state, event):
+        _fit(state)
+
+
+def _fit(state: State) -> None:
+    """What is still too large after everything that loses less."""
+    for remedy in LAST_RESORTS:
+        if state.total <= state.allowance.usable:
+            break
+        remedy(state, state.allowance.usable)
+    refresh_tools(state)
+    recall_older(state)
     tell_caps(state)
 
 
-def _reduce(state: State) -> None:
+def _reduce(state: State) -> bool:
+    """Go down the ladder if it is time to; whether the remedies on it were tried."""
     room = max(state.allowance.usable - state.fixed, 0)
     live, capped = _live_is_full(state, room), any(over_caps(state))
     if not live and not capped and not state.allowance.must_reduce(state.total, state.fixed):
-        return
+        return False
     if live:
         _begin(state)
         trim_to_recent(state, int((state.profile.history.recent_share or 0.0) * room))
     if capped:
         reduce_to_caps(state)
-    if live or state.allowance.must_reduce(state.total, state.fixed):
+    tried = live or state.allowance.must_reduce(state.total, state.fixed)
+    if tried:
         _begin(state)
         goal = state.allowance.tokens(state.allowance.target, state.fixed)
         for remedy in LADDER:
@@ -46,11 +69,7 @@ def _reduce(state: State) -> None:
                 break
             remedy(state, goal)
             refresh_tools(state)  # the first ref brings its reader: count it before going on
-    for remedy in LAST_RESORTS:
-        if state.total <= state.allowance.usable:
-            break
-        remedy(state, state.allowance.usable)
-    refresh_tools(state)
+    return tried
 
 
 def _live_is_full(state: State, room: int) -> bool:

@@ -13,13 +13,15 @@ from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from contextctl.core.search_terms import query_terms, terms
+from contextctl.core.search_terms import is_pair, query_terms, terms
 
 # How fast a repeated term stops counting, how much a long text is discounted: the defaults of
 # Anserini, which suit short texts better than the textbook's 1.2 and 0.75.
 K1 = 0.9
 B = 0.4
 _DIGITS = 6
+# What a pair of characters that no text has says against a text: it is probably no word at all.
+_SEAM = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,7 @@ class Bm25:
         )
 
     def _weighed(self, asked: Sequence[str]) -> list[tuple[float, str]]:
-        """Each term of a question with its weight, the rarest first; unknown terms at weight of
-        one that only one text has, since they are missing everywhere."""
+        """Each term of a question with its weight, the rarest first; unknown ones before all."""
         count = len(self._lengths)
         out = []
         for term in asked:
@@ -113,6 +114,12 @@ class Bm25:
         return scores
 
     def _coverage(self, number: int, weighed: Sequence[tuple[float, str]]) -> float:
-        whole = sum(weight for weight, _ in weighed)
-        had = sum(w for w, term in weighed if number in self._postings.get(term, ()))
+        had = whole = 0.0
+        for weight, term in weighed:
+            having = self._postings.get(term)
+            if having is None and is_pair(term):
+                whole += _SEAM * weight
+            else:
+                whole += weight
+                had += weight if having and number in having else 0.0
         return had / whole if whole else 0.0

@@ -37,6 +37,7 @@ def close_open_calls(state: State) -> None:
             )
         )
         state.closed_calls[call.id] = call.name
+        state.compacting.repaired.append((call.id, call.name))
     state.open_calls.clear()
     place_strays(state)
 

@@ -24,6 +24,7 @@ _RUN = regex.compile(
     rf"(?P<paired>[{_PAIRED}]+)"
     rf"|(?P<word>(?:(?![{_PAIRED}])[\w])+(?:[-_./:@'’](?:(?![{_PAIRED}])[\w])+)*)"
 )
+_PAIR = regex.compile(rf"[{_PAIRED}]{{2}}")
 # Where an identifier falls apart: camelCase, acronyms before a word, letters beside digits.
 _PART = regex.compile(
     r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+|\p{Nd}+|[^\W_\p{Nd}]+"
@@ -43,6 +44,11 @@ def query_terms(text: str, limit: int = 64) -> list[str]:
     found = list(dict.fromkeys(terms(text)))
     telling = [term for term in found if term not in COMMON]
     return (telling or found)[:limit]
+
+
+def is_pair(term: str) -> bool:
+    """Whether ``term`` is a pair of characters. About half of all pairs are seams between words."""
+    return len(term) == 2 and _PAIR.fullmatch(term) is not None
 
 
 def _terms(text: str) -> Iterator[str]:

@@ -6,18 +6,21 @@ message only while that message may still leave the window, so memory is bounded
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from contextctl.core.budget import Allowance, allowance
+from contextctl.core.compacting import Compacting
 from contextctl.core.count import Counter
+from contextctl.core.recall import OlderTurns
 from contextctl.core.refs import content_hash, make_ref
 from contextctl.core.view import Piece, View
-from contextctl.model.assembly import Offload
+from contextctl.model.assembly import Need, Offload
 from contextctl.model.ledger import Action
 from contextctl.model.message import Json, JsonObject, ToolCall, ToolSpec
 from contextctl.model.profile import Profile
-from contextctl.model.record import event_id
+from contextctl.model.record import Todo, event_id
 
 DEFAULT_WINDOW = 32_768
 
@@ -60,9 +63,15 @@ class State:
     new_actions: list[Action] = field(default_factory=list)
     tail: tuple[JsonObject, int] | None = None
     pins: dict[str, str] = field(default_factory=dict)
+    pin_sources: dict[str, str] = field(default_factory=dict)
     pins_shown: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)
+    todo: tuple[Todo, ...] = ()
+    older_turns: OlderTurns = field(default_factory=OlderTurns)
+    recalled_for: int = 0
+    compacting: Compacting = field(default_factory=Compacting)
+    waiting: Waiting | None = None
     zone_before: str = "safe"
     last_total: int = 0
     last_raw: int = 0
@@ -111,6 +120,24 @@ class State:
             self.tools_dirty = True
         return ref
 
+    def save(self) -> Saved:
+        """The state as it is now, to go back to."""
+        other = copy.copy(self)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, (dict, list, set)):
+                setattr(other, one.name, copy.copy(value))
+        other.view = self.view.copy()
+        other.compacting = self.compacting.copy()
+        return Saved(other, tuple(piece.settled for piece in other.view.pieces))
+
+    def go_back(self, saved: Saved) -> None:
+        """Be as ``saved`` was. It can be gone back to once."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(saved.state, one.name))
+        for piece, settled in zip(self.view.pieces, saved.settled, strict=True):
+            piece.settled = settled
+
     def take(self, action: Action | None) -> None:
         """Note an action as taken by this step."""
         if action is not None:
@@ -121,3 +148,20 @@ class State:
         if text not in self.warned:
             self.warned.add(text)
             self.warnings.append(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A state to go back to; ``settled`` are the marks of its pieces, which are shared."""
+
+    state: State
+    settled: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A summary that a model may still write. ``before`` is the state without its compaction."""
+
+    need: Need
+    trigger: str
+    before: Saved

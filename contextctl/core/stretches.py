@@ -61,10 +61,13 @@ def live_start(pieces: Sequence[Piece]) -> int:
     system messages and pins.
     """
     last = max((i for i, piece in enumerate(pieces) if piece.settled), default=-1)
-    if last >= 0:
-        return last + 1
+    return last + 1 if last >= 0 else head_end(pieces)
+
+
+def head_end(pieces: Sequence[Piece]) -> int:
+    """The first piece behind the head, whatever was trimmed after it."""
     for index, piece in enumerate(pieces):
-        if piece.kind == "result":
+        if piece.kind in ("result", "digest", "summary"):
             break
         if piece.kind == "user":
             return index + 1

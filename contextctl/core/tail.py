@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextctl.core.count import message_parts
 from contextctl.core.pins import pin_news
+from contextctl.core.plan import todo_lines
 from contextctl.core.prefix import environment_news, index_news
 from contextctl.core.state import State
 from contextctl.model.message import JsonObject, Message
@@ -22,6 +23,7 @@ def tail_message(state: State) -> tuple[JsonObject, int] | None:
     lines += environment_news(state)
     lines += [f"- {line}" for line in index_news(state)]
     lines += [f"- {line}" for line in pin_news(state)]
+    lines += todo_lines(state.todo, state.profile.shaping.locale)
     if not lines:
         return None
     text = "\n".join([HEADING[state.profile.shaping.locale], *lines])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from contextctl.core.digest import DigestLine
 from contextctl.core.facts import Facts
+from contextctl.core.summary.material import Material
 from contextctl.model.ledger import Action, Item
 from contextctl.model.message import JsonObject
 
@@ -41,16 +42,34 @@ class Segment:
     level: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    """What a summary stands for: the material it was made from, and where the whole text is.
+
+    ``generation`` counts how often summaries went into summaries; 0 is one that was refused, which
+    holds refs only. Steps and event numbers are the first and the last that it covers; ``before``
+    is what all of it took in the window.
+    """
+
+    material: Material
+    stretches: tuple[Stretch, ...]
+    generation: int
+    steps: tuple[int, int]
+    events: tuple[int, int]
+    before: int
+
+
 @dataclass(slots=True)
 class Piece:
     """One message of the window.
 
-    ``kind`` is ``system``, ``user``, ``assistant``, ``result``, ``note``, ``digest``,
+    ``kind`` is ``system``, ``user``, ``assistant``, ``result``, ``note``, ``digest``, ``summary``,
     ``pins`` or ``retrieved``.
     ``parts`` name the owners of its tokens (``history.tool_calls``). ``raw`` is the original text
     while the message may still leave the window; a stretch that leaves is stored from it. A
     ``label`` is the line above the text that says what a note is. A
-    ``settled`` piece is what a batch left behind; a digest has the ``segment`` it stands for.
+    ``settled`` piece is what a batch left behind; a digest has the ``segment`` it stands for, and
+    a summary what it ``summarised``.
     """
 
     seq: int
@@ -68,6 +87,7 @@ class Piece:
     event: str = ""
     settled: bool = False
     segment: Segment | None = None
+    summarised: Summarised | None = None
     tokens: int = field(init=False)
     mark: bytes = field(init=False)
     item: Item = field(init=False)
@@ -115,6 +135,14 @@ class View:
         self.broke_at: str | None = None
         self._chain: list[bytes] = []
         self._sums: list[int] = []
+
+    def copy(self) -> View:
+        """The view as it stands now, which later changes do not reach."""
+        other = View()
+        other.pieces, other.parts, other.total = list(self.pieces), dict(self.parts), self.total
+        other.changed_from, other.broke_at = self.changed_from, self.broke_at
+        other._chain, other._sums = list(self._chain), list(self._sums)
+        return other
 
     def append(self, piece: Piece) -> None:
         """Put a piece at the end; the prefix stays."""

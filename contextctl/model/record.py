@@ -72,6 +72,15 @@ class IndexRead:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsActivated:
+    """Deferred tools that a search found: their schemas stay in the window from here on."""
+
+    kind: ClassVar[str] = "activated"
+    names: tuple[str, ...]
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MessageAdded:
     """A system, user or assistant message as it came. Tool results are ``ResultArrived``."""
 
@@ -173,8 +182,29 @@ class StageEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Todo:
+    """One item of the plan. ``status`` is ``pending``, ``active``, ``done`` or ``failed``."""
+
+    text: str
+    status: str = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class TodoSet:
+    """The whole todo list as it is now; it replaces the one before."""
+
+    kind: ClassVar[str] = "todo"
+    items: tuple[Todo, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryMade:
-    """The answer to a summary need. ``through`` is the last event covered, ``body`` its fields."""
+    """The answer to a summary need. ``through`` is the last event covered, ``body`` its fields.
+
+    An empty ``body`` says that there is no usable summary, and ``fault`` why: the mechanical one
+    stands then. ``usage`` is what asking took: ``requests``, ``prompt_tokens``,
+    ``completion_tokens``, ``cost_usd``, ``repairs``.
+    """
 
     kind: ClassVar[str] = "summary"
     need: str
@@ -182,6 +212,8 @@ class SummaryMade:
     body: Mapping[str, Json]
     by: str = "mechanical"
     generation: int = 1
+    fault: str = ""
+    usage: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +230,7 @@ Event: TypeAlias = (
     | EnvironmentRead
     | TaskGiven
     | ToolsListed
+    | ToolsActivated
     | IndexRead
     | MessageAdded
     | RetrievedAdded
@@ -208,6 +241,7 @@ Event: TypeAlias = (
     | PinSet
     | SlotSet
     | StageEnded
+    | TodoSet
     | SummaryMade
     | Noted
 )
@@ -220,6 +254,7 @@ EVENTS: dict[str, type[Event]] = {
         EnvironmentRead,
         TaskGiven,
         ToolsListed,
+        ToolsActivated,
         IndexRead,
         MessageAdded,
         RetrievedAdded,
@@ -230,6 +265,7 @@ EVENTS: dict[str, type[Event]] = {
         PinSet,
         SlotSet,
         StageEnded,
+        TodoSet,
         SummaryMade,
         Noted,
     )
@@ -271,12 +307,27 @@ def event_from_json(raw: Mapping[str, Json]) -> Event:
             raise ValueError("a 'tools' event needs a list 'tools'")
         specs = (tool_from_openai(tool, source) for tool in tools if isinstance(tool, dict))
         return ToolsListed(source, tuple(specs))
+    if cls is TodoSet:
+        return TodoSet(tuple(_todo(item) for item in _list(raw, "items")))
     known = {f.name for f in fields(cls)}
     values = {key: _frozen(value) for key, value in raw.items() if key in known}
     try:
         return cls(**values)  # type: ignore[arg-type]  # the field names were just checked
     except TypeError as error:
         raise ValueError(f"event {kind!r}: {error}") from None
+
+
+def _list(raw: Mapping[str, Json], key: str) -> list[Json]:
+    value = raw.get(key)
+    if not isinstance(value, list):
+        raise ValueError(f"a {raw.get('kind')!r} event needs a list {key!r}")
+    return value
+
+
+def _todo(item: Json) -> Todo:
+    if not isinstance(item, dict) or not isinstance(item.get("text"), str):
+        raise ValueError("an item of a 'todo' event needs a 'text'")
+    return Todo(str(item["text"]), str(item.get("status", "pending")))
 
 
 def _frozen(value: Json) -> object:

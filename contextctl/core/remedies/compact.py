@@ -12,7 +12,14 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from contextctl.core.checks import faults_after
-from contextctl.core.compaction.due import due, note_saving, out_of_reach, pause_now, saved_enough
+from contextctl.core.compaction.due import (
+    due,
+    note_saving,
+    out_of_reach,
+    pause_now,
+    saved_enough,
+    threshold,
+)
 from contextctl.core.compaction.gather import gather, standing, stretches
 from contextctl.core.compaction.zone import Zone, find_zone, summary_tokens, user_pieces
 from contextctl.core.count import message_parts
@@ -132,7 +139,7 @@ def _wide_enough(state: State, zone: Zone | None, *, merge: bool) -> Zone | None
     """
     allowed = state.allowance
     after = state.total - int((1 - KEEP_WINDOW) * (zone.tokens if zone else 0))
-    if after < allowed.tokens(state.profile.compaction.when.ratio, state.fixed):
+    if after < threshold(state):
         return zone
     excess = after - allowed.tokens(allowed.target, state.fixed)
     users: set[int] = set()

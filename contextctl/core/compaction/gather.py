@@ -1,0 +1,127 @@
+"""What a compaction gathers from the messages that leave, before they are gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from contextctl.core.call_line import one_line
+from contextctl.core.compaction.zone import Zone
+from contextctl.core.digest import ANSWER_CHARS, DigestLine, DigestRule, digest_lines, step_facts
+from contextctl.core.facts import NO_FACTS
+from contextctl.core.state import State
+from contextctl.core.stretches import Unit, stretch_texts
+from contextctl.core.summary.material import Material, joined
+from contextctl.core.summary.negations import asks, refusals, ruled_out
+from contextctl.core.view import Piece, Stretch, message_bytes
+
+MAX_USER_FACTS = 20
+_PASSAGE = re.compile(r"^\[([^\]\n]{1,60})\] ?([^\n]{0,120})$", re.MULTILINE)
+NO_ANSWER = {
+    "en": "call {id} ({tool}) has no result: it was interrupted or not run",
+    "zh": "调用 {id}（{tool}）没有结果：已中断或未执行",
+}
+
+
+def gather(state: State, zone: Zone) -> Material:
+    """The material of everything in ``zone``, oldest first."""
+    rule = state.profile.history.digest
+    facts_rule = DigestRule(rule.step_tokens, rule.share)
+    stands = standing(state, zone)
+    parts: list[Material] = []
+    run: list[Unit] = []
+
+    def end_run() -> None:
+        if run:
+            steps = [step_facts(unit.pieces) for unit in run]
+            parts.append(Material(lines=digest_lines(steps, stands, facts_rule)))
+            run.clear()
+
+    for unit in zone.units:
+        piece = unit.pieces[0]
+        if unit.is_step or piece.kind == "note":
+            run.append(unit)
+            continue
+        end_run()
+        parts.append(_told(piece))
+    end_run()
+    locale = state.profile.shaping.locale
+    parts.append(
+        Material(
+            refused=_sentences((*zone.staying, *zone.leaving), ("user",), refusals),
+            ruled_out=_sentences(zone.leaving, ("assistant",), ruled_out),
+            unanswered=(
+                *(NO_ANSWER[locale].format(id=i, tool=t) for i, t in state.compacting.repaired),
+                *_questions(zone.units),
+            ),
+        )
+    )
+    return joined(parts)
+
+
+def standing(state: State, zone: Zone) -> Callable[[str], bool]:
+    """Whether a value stands in what stays of the window."""
+    gone = {id(piece) for piece in zone.leaving}
+    stays = b"\n".join(
+        message_bytes(piece.message) for piece in state.view.pieces if id(piece) not in gone
+    ).decode("utf-8", "surrogatepass")
+    return lambda value: value in stays
+
+
+def stretches(state: State, zone: Zone) -> tuple[Stretch, ...]:
+    """Where the whole text of what leaves can be read, stored now where it was not yet."""
+    out: list[Stretch] = []
+    run: list[Unit] = []
+
+    def end_run() -> None:
+        if run:
+            texts = stretch_texts(run)
+            out.extend(Stretch(first, last, state.offload(text)) for text, first, last in texts)
+            run.clear()
+
+    for unit in zone.units:
+        piece = unit.pieces[0]
+        known = piece.segment or piece.summarised
+        if known is None:
+            run.append(unit)
+        else:
+            end_run()
+            out.extend(known.stretches)
+    end_run()
+    return tuple(dict.fromkeys(out))
+
+
+def _told(piece: Piece) -> Material:
+    """What one message says that is no step: a digest, a summary, passages, a user's words."""
+    if piece.summarised is not None:
+        return piece.summarised.material
+    if piece.segment is not None:
+        return Material(lines=piece.segment.lines)
+    if piece.kind == "retrieved":
+        return Material(sources=tuple(_PASSAGE.findall(piece.raw)))
+    facts = (piece.facts or NO_FACTS).items
+    best = sorted(facts, key=lambda fact: -fact.score)[:MAX_USER_FACTS]
+    said = f"{piece.kind}: {one_line(piece.raw.strip(), ANSWER_CHARS)}"
+    return Material(lines=(DigestLine(piece.step, facts=tuple(best), said=said),))
+
+
+def _sentences(
+    pieces: Sequence[Piece], kinds: Sequence[str], find: Callable[[str], tuple[str, ...]]
+) -> tuple[tuple[int, str], ...]:
+    return tuple(
+        (piece.step, sentence)
+        for piece in pieces
+        if piece.kind in kinds
+        for sentence in find(str(piece.message.get("content") or ""))
+    )
+
+
+def _questions(units: Sequence[Unit]) -> list[str]:
+    """Users' questions after which nobody said anything before the next message of a user."""
+    out = []
+    for unit, after in pairwise(units):
+        text = unit.pieces[0].raw
+        if unit.kind == "user" and after.kind == "user" and asks(text):
+            out.append(f"{unit.step}: {one_line(text.strip(), ANSWER_CHARS)}")
+    return out

@@ -1,0 +1,1 @@
+"""The mechanical summary: what older messages amounted to, extracted without a model."""

@@ -1,0 +1,46 @@
+"""What a summary is made from: the lines of the steps that leave, and what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from contextctl.core.digest import DigestLine
+from contextctl.model.history_summary import Summary
+
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything a mechanical summary may use, oldest first.
+
+    ``lines`` are one a step, as a digest has them, and one for each message of the user that
+    leaves too. ``refused`` and ``ruled_out`` are whole sentences with the step they were said at;
+    ``unanswered`` are calls and questions nobody answered; ``sources`` are the ids of retrieved
+    passages with where each came from. ``previous`` are summaries by a model that are merged.
+    """
+
+    lines: tuple[DigestLine, ...] = ()
+    refused: tuple[tuple[int, str], ...] = ()
+    ruled_out: tuple[tuple[int, str], ...] = ()
+    unanswered: tuple[str, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
+    previous: tuple[Summary, ...] = field(default=())
+
+
+def joined(parts: Sequence[Material]) -> Material:
+    """The material of several stretches as one."""
+    return Material(
+        lines=tuple(line for part in parts for line in part.lines),
+        refused=_once(entry for part in parts for entry in part.refused),
+        ruled_out=_once(entry for part in parts for entry in part.ruled_out),
+        unanswered=_once(entry for part in parts for entry in part.unanswered),
+        sources=_once(entry for part in parts for entry in part.sources),
+        previous=tuple(one for part in parts for one in part.previous),
+    )
+
+
+def _once(entries: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(entries))
