@@ -30,6 +30,7 @@ BUG, INTERRUPTED = 3, 130
 
 # name -> (module:function that registers it, one line for --help), in the order of --help
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("contextctl.cli.init:register", "A folder that runs at once, or a drafted profile."),
     "run": ("contextctl.cli.run:register", "Tasks through a profile, with a model or dry."),
     "replay": ("contextctl.cli.replay:register", "Recorded traces through a profile, offline."),
     "explain": ("contextctl.cli.explain:register", "Why a step is as big as it is."),
@@ -38,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("contextctl.cli.validate:register", "All problems of a profile at once."),
     "profile": ("contextctl.cli.profile:register", "The resolved profile, and where it was set."),
     "schema": ("contextctl.cli.schema:register", "JSON Schemas, and what a key means."),
+    "doctor": ("contextctl.cli.doctor:register", "What works here: tokenizer, keys, stores."),
     "workspace": ("contextctl.cli.workspace:register", "Look at what left the windows of a run."),
     "audit": ("contextctl.cli.audit:register", "What was compacted, and what was lost."),
     "demo": ("contextctl.cli.demo:register", "The main job on a shipped trace."),

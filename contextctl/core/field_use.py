@@ -89,6 +89,22 @@ class ToolUse:
             and any(one.used for one in self.kept)
         )
 
+    def joined(self, other: ToolUse) -> ToolUse:
+        """What two records show together: used in one of them is used."""
+        both = ToolUse(
+            self.tool,
+            self.results + other.results,
+            self.rows + other.rows,
+            max(self.largest_list, other.largest_list),
+            self.chars + other.chars,
+        )
+        for one in (*self.fields.values(), *other.fields.values()):
+            known = both.fields.setdefault(one.path, FieldUse(one.path))
+            known.used = known.used or one.used
+            known.telling += one.telling
+            known.chars += one.chars
+        return both
+
 
 def is_identity(path: str) -> bool:
     """Whether a field names a record or says how much there is: never offered for removal."""

@@ -80,6 +80,21 @@ def _by_tool(root: JsonObject) -> tuple[int, int] | None:
     return (rows, 0) if more or following else None
 
 
+def page_keys(content: str) -> JsonObject | None:
+    """The keys by which a listing says how many rows there are and where the next page begins."""
+    root = _object(content)
+    if root is None or find_items(root, only_records=True) is None:
+        return None
+    keys: JsonObject = {}
+    total = next((key for key in _TOTAL if _whole(root.get(key))), None)
+    following = next((key for key in _NEXT if key in root), None)
+    if total is not None:
+        keys["total"] = total
+    if following is not None:
+        keys["cursor"] = following
+    return keys or None
+
+
 def _whole(value: Json) -> int:
     text = str(value)
     return int(text) if text.isdecimal() else 0

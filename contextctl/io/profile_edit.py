@@ -156,7 +156,7 @@ class _Edit:
         return key if plain and not self.quoted else json.dumps(key, ensure_ascii=False)
 
     def _flow(self, value: Json) -> str:
-        return json.dumps(value, ensure_ascii=False) if self.quoted else _scalar(value)
+        return json.dumps(value, ensure_ascii=False) if self.quoted else yaml_scalar(value)
 
 
 def _child(node: yaml.MappingNode, key: str) -> tuple[yaml.Node, yaml.Node] | None:
@@ -196,21 +196,23 @@ def _pruned(tree: Json) -> Json:
 def _block(tree: JsonObject, indent: str) -> Sequence[str]:
     lines: list[str] = []
     for key, value in tree.items():
-        name = _scalar(key)
+        name = yaml_scalar(key)
         if isinstance(value, dict) and value:
             lines += [f"{indent}{name}:\n", *_block(value, indent + "  ")]
         else:
-            lines.append(f"{indent}{name}: {_scalar(value)}\n")
+            lines.append(f"{indent}{name}: {yaml_scalar(value)}\n")
     return lines
 
 
-def _scalar(value: Json) -> str:
+def yaml_scalar(value: Json) -> str:
     """A value in flow style that every YAML reader takes for the same."""
     if isinstance(value, str):
         plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS
         return value if plain else json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return "[" + ", ".join(_scalar(item) for item in value) + "]"
+        return "[" + ", ".join(yaml_scalar(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(k)}: {_scalar(v)}" for k, v in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{yaml_scalar(k)}: {yaml_scalar(v)}" for k, v in value.items()) + "}"
+        )
     return json.dumps(value)

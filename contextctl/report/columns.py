@@ -31,7 +31,7 @@ def wrapped(text: str, indent: str = "", first: str = "") -> Iterator[str]:
 def table(rows: Sequence[Sequence[str]], right: Sequence[bool], gap: int = 2) -> Iterator[str]:
     """Rows in columns as wide as their widest cell; ``right`` says which lean to the right.
 
-    The last column is not padded.
+    The last column is not padded; where it does not fit, it goes on below itself.
     """
     widths = [max(len(row[i]) for row in rows) for i in range(len(right))]
     for row in rows:
@@ -39,4 +39,9 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[bool], gap: int = 2) ->
             cell.rjust(widths[i]) if right[i] else cell.ljust(widths[i])
             for i, cell in enumerate(row)
         ]
-        yield (" " * gap).join(cells).rstrip()
+        line = (" " * gap).join(cells).rstrip()
+        if len(line) <= WIDTH or not row[-1]:
+            yield line
+            continue
+        first = (" " * gap).join([*cells[:-1], ""])
+        yield from wrapped(row[-1], " " * min(len(first), WIDTH // 2), first)

@@ -1,0 +1,1 @@
+"""Folders that ``contextctl init --template`` copies: each runs as it is, offline."""
