@@ -77,19 +77,19 @@ class AuditStore:
         self._store.close()
 
 
-def open_audit(address: str, folder: Path, *, create: bool = True) -> AuditStore | None:
-    """The audit table of a run: ``sqlite`` is the file ``audit.db`` in ``folder``, else a URL.
+def open_audit(address: str, folder: Path) -> AuditStore:
+    """The audit table of a run, made where there is none: ``sqlite`` is the file ``audit.db`` in
+    ``folder``, else a PostgreSQL URL. Raises ``StoreError``."""
+    if address == SQLITE and not folder.is_dir():
+        raise StoreError(f"no folder '{folder}' for the audit table")
+    return AuditStore(open_database(address, folder / FILE))
 
-    Without ``create`` a file that is not there is None: looking never makes one. Raises
-    ``StoreError``.
-    """
-    path = folder / FILE
-    if address == SQLITE:
-        if not create and not path.is_file():
-            return None
-        if not folder.is_dir():
-            raise StoreError(f"no folder '{folder}' for the audit table")
-    return AuditStore(open_database(address, path))
+
+def find_audit(address: str, folder: Path) -> AuditStore | None:
+    """The audit table of a run; None for a file that is not there: looking never makes one."""
+    if address == SQLITE and not (folder / FILE).is_file():
+        return None
+    return open_audit(address, folder)
 
 
 def _insert(table: Table, *, postgres: bool) -> ReturningInsert[Any]:

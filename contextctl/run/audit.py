@@ -16,7 +16,7 @@ from contextctl.core.audit_raw import listed_refs, missing_text
 from contextctl.core.refs import safe_session
 from contextctl.core.why import why
 from contextctl.errors import RecordError, UsageError
-from contextctl.io.audit_store import AuditStore, open_audit
+from contextctl.io.audit_store import AuditStore, find_audit
 from contextctl.io.audit_table import as_stored
 from contextctl.io.profile_saved import restore_profile
 from contextctl.io.records import read_record
@@ -79,7 +79,7 @@ def audited_run(name: str, base: Path) -> AuditedRun:
     if not isinstance(saved, dict):
         raise RecordError(f"'{folder.run_json}' holds no profile")
     profile = restore_profile(saved)
-    return AuditedRun(folder, profile, open_audit(profile.stores.audit, folder.path, create=False))
+    return AuditedRun(folder, profile, find_audit(profile.stores.audit, folder.path))
 
 
 def list_audit(run: AuditedRun, task: str | None = None, limit: int | None = None) -> AuditList:

@@ -21,7 +21,7 @@ from contextctl.model.profile import Profile
 from contextctl.model.record import Event, MessageAdded, StepTaken
 from contextctl.model.result import TaskResult
 from contextctl.model.task import Task
-from contextctl.run.journal import Journal, fresh
+from contextctl.run.journal import Audit, Journal, fresh
 from contextctl.run.opening import opening_events
 from contextctl.run.task import Ended
 
@@ -33,6 +33,7 @@ def dry_task(
     specs: Iterable[ToolSpec],
     workspace: Workspace,
     folder: TaskFolder,
+    audit: Audit | None = None,
     *,
     windows: bool,
 ) -> Ended:
@@ -41,7 +42,7 @@ def dry_task(
     session = ("s" + key[:3], key)
     fresh(folder)
     store, secrets = workspace.for_session(*session), profile.secrets.values()
-    with closing(Journal(folder, store, windows=windows, secrets=secrets)) as journal:
+    with closing(Journal(folder, store, audit, windows=windows, secrets=secrets)) as journal:
         walk = _Walk(profile, Fold(profile, counter), journal, task.id)
         for event in opening_events(profile, task, specs, session):
             if isinstance(event, MessageAdded) and event.message.role == "assistant":
@@ -73,7 +74,7 @@ class _Walk:
         """Assemble the next window, store what it leaves out, and write everything down."""
         assembly = self._fold.assemble()
         ledger = assembly.ledger
-        self._journal.offload(assembly.offloads)
+        self._journal.keep(assembly)
         name = self._profile.model.name
         self.take(StepTaken(ledger.step, self._profile.digest, ledger.digest, name))
         self.write()

@@ -16,6 +16,7 @@ from contextctl.io.masking import masked_values
 from contextctl.io.records import RecordWriter
 from contextctl.io.run_folder import TaskFolder
 from contextctl.model.assembly import Assembly, Offload
+from contextctl.model.audit import Compaction
 from contextctl.model.ledger import LedgerReport
 from contextctl.model.message import JsonObject
 from contextctl.model.record import Event
@@ -28,6 +29,13 @@ class Store(Protocol):
         """Store each text under its ref; storing one twice is harmless."""
 
 
+class Audit(Protocol):
+    """Where compactions are audited."""
+
+    def add(self, compactions: Sequence[Compaction]) -> None:
+        """Add a row for each; adding one twice is harmless."""
+
+
 class Journal:
     """Open files of one task. ``close`` gives them up for another process.
 
@@ -36,10 +44,16 @@ class Journal:
     """
 
     def __init__(
-        self, folder: TaskFolder, store: Store, *, windows: bool, secrets: Iterable[str] = ()
+        self,
+        folder: TaskFolder,
+        store: Store,
+        audit: Audit | None = None,
+        *,
+        windows: bool,
+        secrets: Iterable[str] = (),
     ) -> None:
         folder.path.mkdir(parents=True, exist_ok=True)
-        self._store = store
+        self._store, self._audit = store, audit
         self._secrets = tuple(secrets)
         self._record = RecordWriter(folder.record)
         self._ledger = JsonlWriter(folder.ledger)
@@ -50,10 +64,12 @@ class Journal:
         """Append facts to the record."""
         self._record.append(events)
 
-    def offload(self, offloads: Sequence[Offload]) -> None:
-        """Store what left the window."""
-        if offloads:
-            self._store.put_many(offloads)
+    def keep(self, assembly: Assembly) -> None:
+        """Store what left the window, then audit what was compacted: a row's text is there."""
+        if assembly.offloads:
+            self._store.put_many(assembly.offloads)
+        if self._audit is not None:
+            self._audit.add(assembly.compactions)
 
     def window(self, task: str, assembly: Assembly) -> None:
         """Write the exact window of a step, when windows are kept and there is one."""

@@ -110,7 +110,7 @@ class Live:
         """Take in a fact that stands in the record."""
         if isinstance(event, StepTaken):
             assembly = self._assembled or self.fold.assemble()
-            self.workspace.put_many(assembly.offloads)
+            self._keep(assembly)
             self.sent, self._assembled = (assembly, event), None
         self.fold.advance(event)
         self._follow(event)
@@ -127,7 +127,7 @@ class Live:
         self.fold = self._new_fold()
         for event in self.record() if past is None else past:
             if isinstance(event, StepTaken):
-                self.workspace.put_many(self.fold.assemble().offloads)
+                self._keep(self.fold.assemble())
             self.fold.advance(event)
 
     def record(self) -> Record:
@@ -144,7 +144,7 @@ class Live:
             return self.sent[0]
         self._read_environment()
         self._assembled = assembly = self.fold.assemble()
-        self.journal.offload(assembly.offloads)
+        self._keep(assembly)
         ledger = assembly.ledger
         step = StepTaken(ledger.step, self.profile.digest, ledger.digest, self.profile.model.name)
         self.facts(step)
@@ -168,6 +168,12 @@ class Live:
             candidate = f"{call_id or 'call'}_{count}"
         self.call_ids.add(candidate)
         return candidate
+
+    def _keep(self, assembly: Assembly) -> None:
+        """What a step left out is stored, then what it compacted is audited."""
+        self.workspace.put_many(assembly.offloads)
+        if self.setting.audit is not None:
+            self.setting.audit.add(assembly.compactions)
 
     def _new_fold(self) -> Fold:
         return Fold(self.profile, self.setting.counter_of(self.profile.model.name))

@@ -40,7 +40,7 @@ def replay_trace(
         if isinstance(event, MessageAdded) and event.message.role == "assistant":
             assembly = fold.assemble()
             ledger = _with_usage(assembly.ledger, trace)
-            journal.offload(assembly.offloads)
+            journal.keep(assembly)
             take(StepTaken(ledger.step, profile.digest, ledger.digest, profile.model.name))
             journal.facts(pending)
             pending.clear()

@@ -10,6 +10,7 @@ from pathlib import Path
 from contextctl import __version__
 from contextctl.core.count import Counter
 from contextctl.core.totals import Totals
+from contextctl.io.audit_writer import AuditWriter
 from contextctl.io.blob_store import open_store
 from contextctl.io.jsonl import JsonlWriter
 from contextctl.io.model_map import model_facts
@@ -68,6 +69,7 @@ def replay_files(
     address = profile.workspace.path or folder.workspace
     with (
         closing(open_store(address, profile.workspace.size_limit)) as store,
+        closing(AuditWriter(profile.stores.audit, folder.path)) as audit,
         closing(JsonlWriter(folder.results)) as results,
     ):
         for trace in _distinct(paths, format_name):
@@ -77,7 +79,9 @@ def replay_files(
             fresh(task)
             totals = Totals()
             secrets = profile.secrets.values()
-            with closing(Journal(task, workspace, windows=windows, secrets=secrets)) as journal:
+            with closing(
+                Journal(task, workspace, audit, windows=windows, secrets=secrets)
+            ) as journal:
                 for ledger in replay_trace(profile, counter, trace, journal, totals):
                     progress(trace.id, ledger.step)
             cost_raw, cost = totals.input_cost(prices)

@@ -14,6 +14,7 @@ from threading import Event as Flag
 
 from contextctl import __version__
 from contextctl.errors import ToolError, UsageError
+from contextctl.io.audit_writer import AuditWriter
 from contextctl.io.blob_store import open_store
 from contextctl.io.jsonl import JsonlWriter
 from contextctl.io.masking import masked_values
@@ -83,12 +84,16 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
         about = _about(order)
         folder.write_run_json({**about, "status": "running"})
         store = open_store(rule.path or folder.workspace, rule.size_limit)
-        with closing(store), closing(tools):
+        with (
+            closing(store),
+            closing(tools),
+            closing(AuditWriter(order.profile.stores.audit, folder.path)) as audit,
+        ):
             workspace = Workspace(store, "s", "00", run=folder.path.name)
             if model is None:
-                end = _dry(order, tools, workspace, folder, plan.todo, progress)
+                end = _dry(order, tools, workspace, audit, folder, plan.todo, progress)
             else:
-                setting = _setting(order, tools, model, workspace, stop)
+                setting = _setting(order, tools, model, workspace, audit, stop)
                 end = run_batch(
                     setting,
                     plan.todo,
@@ -102,7 +107,9 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
     return summary, _exit_code(order, summary, end)
 
 
-def _setting(order: Order, tools: Tools, model: Model, workspace: Workspace, stop: Flag) -> Setting:
+def _setting(
+    order: Order, tools: Tools, model: Model, workspace: Workspace, audit: AuditWriter, stop: Flag
+) -> Setting:
     profile = order.profile
     return Setting(
         profile=profile,
@@ -110,6 +117,7 @@ def _setting(order: Order, tools: Tools, model: Model, workspace: Workspace, sto
         model=model,
         tools=tools,
         workspace=workspace,
+        audit=audit,
         meter=Meter(order.max_cost, profile.limits.requests_per_minute),
         stop=stop,
         windows=order.windows,
@@ -120,6 +128,7 @@ def _dry(
     order: Order,
     tools: Tools,
     workspace: Workspace,
+    audit: AuditWriter,
     folder: RunFolder,
     todo: Sequence[Task],
     progress: Progress,
@@ -129,8 +138,9 @@ def _dry(
     with closing(JsonlWriter(folder.results)) as results:
         for task in todo:
             place = folder.task(task.id)
+            stores = (workspace, place, audit)
             ended = dry_task(
-                profile, counter, task, tools.specs(), workspace, place, windows=order.windows
+                profile, counter, task, tools.specs(), *stores, windows=order.windows
             )
             results.append([{**ended.result.to_json(), INPUT: task.digest}])
             end.ended.append(ended)

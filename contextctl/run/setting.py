@@ -13,6 +13,7 @@ from contextctl.model.message import ToolSpec
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.profile import Profile
 from contextctl.model.reply import Reply, Request
+from contextctl.run.journal import Audit
 from contextctl.run.meter import Meter
 
 
@@ -53,6 +54,7 @@ class Setting:
     model: Model
     tools: Tools
     workspace: Workspace
+    audit: Audit | None = None
     meter: Meter = field(default_factory=Meter)
     stop: threading.Event = field(default_factory=threading.Event)
     windows: bool = False
