@@ -82,7 +82,9 @@ class Library:
                 break
         return tuple(found)
 
-    def resolve(self, document: str, section: str, first: int = 0, last: int = 0) -> Citation | None:
+    def resolve(
+        self, document: str, section: str, first: int = 0, last: int = 0
+    ) -> Citation | None:
         """The place that is named, its lines those of the section unless given; None when there is
         no such place here."""
         held = self.get(document)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from contextctl.core.count import message_parts
 from contextctl.core.facts import extract_facts
+from contextctl.core.isolation import isolation
 from contextctl.core.remedies.shape import shape_arrival
 from contextctl.core.state import State
 from contextctl.core.view import Piece
@@ -30,11 +31,13 @@ def result_piece(
     part = f"tool_results.{event.name or 'unnamed'}"
     head = f"{label}\n" if label else ""
     framing = sum(message_parts(replace(frame, content=head or None), state.counter).values())
-    state.book_raw({part: framing + shaped.raw_tokens})
+    isolated = isolation(state, event)
+    raw_tokens = shaped.raw_tokens if isolated is None else isolated.tokens_before
+    state.book_raw({part: framing + raw_tokens})
     tokens = framing + shaped.tokens
-    action = shaped.action
+    action = isolated or shaped.action
     if action is not None:
-        before = framing + shaped.raw_tokens
+        before = framing + raw_tokens
         action = replace(action, tokens_before=before, tokens_after=tokens)
         state.take(action)
     return Piece(

@@ -14,9 +14,9 @@ from typing import Protocol
 from contextctl.core.reading import READ_BYTES, read_lines
 from contextctl.core.tool_call import Arguments, bad_arguments, tool_spec
 from contextctl.model.message import Json, JsonObject
+from contextctl.model.own_sources import SKILLS
 from contextctl.model.skill import Shelf, Skill, SkillFile
 
-SOURCE = "skills"
 BODY = "SKILL.md"
 _NAMES_SHOWN = 60
 _FILES_SHOWN = 40
@@ -27,7 +27,7 @@ VIEW_SKILL = tool_spec(
     "Load a skill's instructions; with path, a file they name.",
     {"name": {"type": "string"}},
     {"path": {"type": "string"}, "start": {"type": "integer"}, "offset": {"type": "integer"}},
-    source=SOURCE,
+    source=SKILLS,
 )
 """The tool as the model sees it. ``start`` and ``offset`` are those of ``next``."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from contextctl.model.ledger import LedgerReport
+from contextctl.model.message import Json
 from contextctl.model.prices import Prices
 from contextctl.model.result import Peak
 
@@ -12,7 +14,8 @@ from contextctl.model.result import Peak
 @dataclass(slots=True)
 class Totals:
     """Running sums. ``sent`` and ``held`` are input tokens of windows that could be sent;
-    ``raw`` is what the same steps would have sent had nothing been left out."""
+    ``raw`` is what the same steps would have sent had nothing been left out. What subagents took
+    is ``delegated…``; ``cost`` includes them."""
 
     steps: int = 0
     overflows: int = 0
@@ -25,6 +28,12 @@ class Totals:
     cost: float = 0.0
     peak: Peak = field(default_factory=Peak)
     raw_peak: int = 0
+    largest: int = 0
+    largest_without: int = 0
+    delegated: int = 0
+    delegated_steps: int = 0
+    delegated_input: int = 0
+    delegated_output: int = 0
     actions: dict[str, int] = field(default_factory=dict)
 
     def add(self, ledger: LedgerReport) -> None:
@@ -42,8 +51,35 @@ class Totals:
             self.held += min(ledger.prefix.reused_tokens, ledger.total)
         else:
             self.overflows += 1
+        isolated = [action for action in ledger.actions if action.kind == "isolate"]
+        spared = sum(action.tokens_before - action.tokens_after for action in isolated)
+        self.largest = max(self.largest, ledger.total)
+        self.largest_without = max(self.largest_without, ledger.total + spared)
         if ledger.ratio > self.peak.ratio:
             self.peak = _peak(ledger)
+
+    def delegate(self, told: Mapping[str, Json]) -> None:
+        """Count in what a subagent took: its result says so."""
+        self.delegated += 1
+        self.delegated_steps += _whole(told.get("steps"))
+        self.delegated_input += _whole(told.get("input_tokens"))
+        self.delegated_output += _whole(told.get("output_tokens"))
+        cost = told.get("cost_usd")
+        self.cost += float(cost) if isinstance(cost, (int, float)) else 0.0
+
+    def isolated(self) -> dict[str, int]:
+        """What delegation took and spared: the main window's peak with and without it, in tokens;
+        empty when nothing was delegated."""
+        if not self.delegated:
+            return {}
+        return {
+            "subagents": self.delegated,
+            "steps": self.delegated_steps,
+            "input": self.delegated_input,
+            "output": self.delegated_output,
+            "peak": self.largest,
+            "peak_without": self.largest_without,
+        }
 
     def tokens(self) -> dict[str, int]:
         """The ``tokens`` of a result line."""
@@ -64,6 +100,10 @@ class Totals:
             (self.raw - self.raw_held) * prices.input + self.raw_held * prices.cache_read,
             (self.sent - self.held) * prices.input + self.held * prices.cache_read,
         )
+
+
+def _whole(value: Json) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _peak(ledger: LedgerReport) -> Peak:

@@ -247,13 +247,23 @@ class Stores:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRule:
-    """Long-term memory: what may be written and how much is recalled."""
+    """Long-term memory: what may be written and how much is recalled.
+
+    ``min_relevance`` (0 to 1) is what a memory must share with a question to be recalled;
+    ``ttl_days`` None: memories do not expire by themselves. ``extract`` says how candidates are
+    found in what a user said: ``rules``, ``model`` or ``off``. ``index_items`` bounds the index
+    layer.
+    """
 
     enabled: bool = False
     min_confidence: float = 0.8
     kinds: tuple[str, ...] = ("preference", "fact", "constraint", "lesson")
     max_items: int = 5
     half_life_days: float = 90
+    min_relevance: float = 0.25
+    ttl_days: float | None = None
+    extract: str = "rules"
+    index_items: int = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +275,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Subagent:
-    """A delegate with its own window; ``inherit`` are the pins its brief carries."""
+    """A delegate with its own window; ``inherit`` are the pins its brief carries.
+
+    ``max_cost`` (USD, None: no limit of its own) holds for each time it is asked.
+    """
 
     profile: str
     description: str = ""
     max_steps: int = 12
+    max_cost: float | None = None
     inherit: tuple[str, ...] = ("constraints",)
 
 

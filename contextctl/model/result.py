@@ -28,7 +28,8 @@ class TaskResult:
     """``tokens`` sums over all steps; ``actions`` counts what was done, by kind.
 
     ``cost_usd`` is what the provider charged, or in a replay what the input would cost;
-    ``checks`` are the outcomes of the task's ``expect``.
+    ``checks`` are the outcomes of the task's ``expect``. ``isolated`` is what subagents took, with
+    the main window's peak as it was and as it would have been without them.
     """
 
     id: str
@@ -39,6 +40,7 @@ class TaskResult:
     cost_usd: float = 0.0
     peak: Peak = Peak()
     actions: Mapping[str, int] = field(default_factory=dict)
+    isolated: Mapping[str, int] = field(default_factory=dict)
     checks: tuple[JsonObject, ...] = ()
     error: str = ""
     warnings: tuple[str, ...] = ()
@@ -57,6 +59,8 @@ class TaskResult:
             "peak_step": self.peak.step,
             "actions": dict(self.actions),
         }
+        if self.isolated:
+            out["isolated"] = dict(self.isolated)
         if self.checks:
             out["checks"] = list(self.checks)
         if self.error:

@@ -57,3 +57,25 @@ class Meter:
                 self._sent.append(now)
                 return 0.0
             return _MINUTE_S - (now - self._sent[0])
+
+
+class Share(Meter):
+    """A part of a run's meter: what is spent here is spent there, and either limit ends it."""
+
+    def __init__(self, whole: Meter, max_cost: float | None) -> None:
+        super().__init__(max_cost)
+        self._whole = whole
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether this part's limit or the whole run's is reached."""
+        return super().exhausted or self._whole.exhausted
+
+    def spend(self, cost_usd: float) -> None:
+        """Book what an answer cost, here and there."""
+        super().spend(cost_usd)
+        self._whole.spend(cost_usd)
+
+    def wait(self, stop: threading.Event) -> None:
+        """Wait until the whole run may send one more request."""
+        self._whole.wait(stop)

@@ -11,6 +11,7 @@ from contextctl.core.state import State
 from contextctl.core.stretches import older_units
 from contextctl.core.view import Piece
 from contextctl.model.ledger import Action
+from contextctl.model.own_sources import OWN_SOURCES
 from contextctl.model.record import ResultArrived
 from contextctl.model.shaping import ShapeCall, ShapeRule
 
@@ -40,7 +41,7 @@ def shape_arrival(state: State, event: ResultArrived) -> Arrival:
     """Shape a new result by its rule, in the mode of the zone before it arrived."""
     profile, raw = state.profile, event.content
     raw_tokens = state.counter.text(raw)
-    if not profile.remedies.shape or event.name in state.readers:
+    if not profile.remedies.shape or event.name in state.readers or _is_own(state, event.name):
         text = raw or EMPTY
         return Arrival(text, state.counter.text(text), raw_tokens, raw=raw)
     mode = profile.shaping.by_zone.at(state.zone)
@@ -108,6 +109,13 @@ def _shape(state: State, name: str, raw: str, mode: str, call: ShapeCall) -> Sha
     ref = make_ref(state.session, state.key, content_hash(unwrapped(raw)))
     rule = ShapeRule.of(state.profile, name)
     return shape_result(raw, rule, mode, state.counter, ref, state.profile.shaping.locale, call)
+
+
+def _is_own(state: State, name: str) -> bool:
+    """Whether a tool is one that contextctl brings along: its answers are bounded already."""
+    if any(spec.name == name for spec in state.listed.get("profile", ())):
+        return False
+    return any(spec.name == name for source in OWN_SOURCES for spec in state.listed.get(source, ()))
 
 
 def _action(state: State, kind: str, name: str, before: int, after: int, ref: str) -> Action:

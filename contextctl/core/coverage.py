@@ -1,0 +1,98 @@
+"""What a subagent looked at: counted from its record, not from what it says of itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from contextctl.core.workspace_tools import WORKSPACE_TOOLS
+from contextctl.model.failure import ARGUMENTS, DISCOVERY_NOTE, EXECUTION_NOTE
+from contextctl.model.message import Json, ToolCall
+from contextctl.model.record import MessageAdded, Noted, Record, ResultArrived, StepTaken
+from contextctl.model.subagent import SourceFailure
+
+SourceOf = Callable[[ToolCall], str]
+_LABEL_CHARS = 100
+_ERROR_CHARS = 160
+# Reading back what is already there, and looking for a tool or a skill, is no source of anything.
+_NO_SOURCES = frozenset({*WORKSPACE_TOOLS, "view_skill", "tool_search"})
+_NOT_RUN = (ARGUMENTS, "discovery.")
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Sources that were asked, how many of them answered, and why the others did not."""
+
+    attempted: int = 0
+    succeeded: int = 0
+    failures: tuple[SourceFailure, ...] = ()
+
+
+def coverage(record: Record, source_of: SourceOf | None = None) -> Coverage:
+    """The sources of the calls that were run. ``source_of`` names a call's source, ``""`` when it
+    has none; by default each tool with each of its arguments is one."""
+    name = source_of or call_source
+    tries: dict[str, list[ResultArrived]] = {}
+    not_run = _not_run(record)
+    for call, result in _answered(record):
+        source = name(call)
+        if source and call.id not in not_run:
+            tries.setdefault(source, []).append(result)
+    failures = [
+        SourceFailure(source, _error(results[-1]), len(results) - 1)
+        for source, results in tries.items()
+        if all(result.status != "ok" for result in results)
+    ]
+    return Coverage(len(tries), len(tries) - len(failures), tuple(failures))
+
+
+def call_source(call: ToolCall) -> str:
+    """``fetch(https://…)``: a tool and what it was asked for."""
+    if call.name in _NO_SOURCES:
+        return ""
+    try:
+        values: Json = json.loads(call.arguments or "{}")
+    except ValueError:
+        return f"{call.name}({call.arguments:.60})"
+    given = values.values() if isinstance(values, dict) else [values]
+    shown = ", ".join(
+        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given
+    )
+    label = f"{call.name}({' '.join(shown.split())})"
+    return label if len(label) <= _LABEL_CHARS else label[: _LABEL_CHARS - 2] + "…)"
+
+
+def own_turns(record: Record) -> Iterator[MessageAdded]:
+    """The turns the subagent itself took."""
+    begun = False
+    for event in record:
+        begun = begun or isinstance(event, StepTaken)
+        if begun and isinstance(event, MessageAdded) and event.message.role == "assistant":
+            yield event
+
+
+def _answered(record: Record) -> Iterator[tuple[ToolCall, ResultArrived]]:
+    results = {event.call_id: event for event in record if isinstance(event, ResultArrived)}
+    for turn in own_turns(record):
+        for call in turn.message.tool_calls:
+            if call.id in results:
+                yield call, results[call.id]
+
+
+def _not_run(record: Record) -> frozenset[str]:
+    """Calls that were refused or led nowhere: slips of the model, not sources that failed."""
+    return frozenset(
+        str(event.body.get("call_id"))
+        for event in record
+        if isinstance(event, Noted)
+        and event.topic in (DISCOVERY_NOTE, EXECUTION_NOTE)
+        and str(event.body.get("failure")).startswith(_NOT_RUN)
+    )
+
+
+def _error(result: ResultArrived) -> str:
+    text = " ".join(result.content.split()).removeprefix("error: ")
+    if len(text) > _ERROR_CHARS:
+        text = text[:_ERROR_CHARS].rstrip() + "…"
+    return text or f"ended with status '{result.status}'"

@@ -1,0 +1,12 @@
+"""Sources of the tools that contextctl offers beside a profile's own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SKILLS: Final = "skills"
+KNOWLEDGE: Final = "knowledge"
+SUBAGENTS: Final = "subagents"
+
+OWN_SOURCES: Final = (SKILLS, KNOWLEDGE, SUBAGENTS)
+"""Their tools are few and always resident, and their answers bounded: never shaped again."""
