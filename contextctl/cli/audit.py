@@ -49,7 +49,10 @@ def ls(
     limit: Annotated[int | None, typer.Option(help="Rows shown, newest first.", min=1)] = None,
     output: As = Format.text,
 ) -> int:
-    """List the compactions of a run, and how much they shrink what they replace."""
+    """List the compactions of a run, and how much they shrink what they replace.
+
+    Example:  contextctl audit ls latest
+    """
     listed = list_audit(audited_run(run, Path.cwd()), task, limit)
     if output is Format.json:
         show_json(listed.to_json())
@@ -79,7 +82,10 @@ def show_row(
 
 
 def verify(run: Run = "latest", output: As = Format.text) -> int:
-    """Fold the records again and compare every row; read every raw text back."""
+    """Fold the records again and compare every row; read every raw text back.
+
+    Example:  contextctl audit verify latest
+    """
     checked = verify_audit(audited_run(run, Path.cwd()))
     if output is Format.json:
         show_json(checked.to_json())
@@ -95,7 +101,10 @@ def diff(
     task: Task = None,
     output: As = Format.text,
 ) -> int:
-    """Compare two summaries entry by entry; by default the last two of a task."""
+    """Compare two summaries entry by entry; by default the last two of a task.
+
+    Example:  contextctl audit diff latest
+    """
     found = audited_run(run, Path.cwd())
     if first is None:
         pair = last_two(found, task)
@@ -130,7 +139,7 @@ def why(
     if output is Format.json:
         show_json(answer.to_json())
     else:
-        show(why_text(answer))
+        show(why_text(answer, name))
     return 0
 
 

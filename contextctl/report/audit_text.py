@@ -8,6 +8,8 @@ from contextctl.model.audited import AuditChecked, Audited, AuditList, Ratios, S
 from contextctl.model.message import Json
 from contextctl.report.columns import table, wrapped
 
+_HEAD = ("ID", "STEP", "EVENTS", "GEN", "BEFORE", "AFTER", "RATIO", "BY", "OUTCOME")
+_RIGHT = (False, True, False, True, True, True, True, False, False)
 FLAGS = {
     "wordy": "wordy: the median is above 0.6; shorter summaries would say as much "
     "(compaction.summarizer)",
@@ -17,12 +19,13 @@ FLAGS = {
 
 
 def audit_list_text(listed: AuditList) -> str:
-    """One line for each compaction, newest first, and how they shrink."""
+    """One line for each compaction, task by task, newest first, and how they shrink."""
     if not listed.rows:
         return f"no compaction in {listed.store}\n"
-    head = ("ID", "TASK", "STEP", "EVENTS", "GEN", "BEFORE", "AFTER", "RATIO", "BY", "OUTCOME")
-    right = (False, False, True, False, True, True, True, True, False, False)
-    lines = [*table([head, *map(_row, listed.rows)], right)]
+    lines = []
+    for task in dict.fromkeys(row.compaction.thread_id for row in listed.rows):
+        own = [_row(row) for row in listed.rows if row.compaction.thread_id == task]
+        lines += [f"task {task}", *table([_HEAD, *own], _RIGHT), ""]
     if listed.ratios is not None:
         lines.append(_ratios(listed.ratios))
     return "\n".join(lines) + "\n"
@@ -57,7 +60,6 @@ def _row(row: Audited) -> tuple[str, ...]:
     one = row.compaction
     return (
         one.compaction_id,
-        one.thread_id,
         str(one.step),
         f"e{one.event_from:02d}-e{one.event_to:02d}",
         str(one.generation),

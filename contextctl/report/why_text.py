@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextctl.model.why import Said, Why
+from contextctl.model.why import Covered, Said, Why
 
 
-def why_text(answer: Why) -> str:
-    """The verdict first, then where it was said, what took it, where it is now, what to do."""
-    return "\n".join(_lines(answer)) + "\n"
+def why_text(answer: Why, run: str) -> str:
+    """The verdict first, then where it was said, what took it, where it is now, what to do.
+
+    ``run`` is the run's folder as a person would type it.
+    """
+    return "\n".join(_lines(answer, run)) + "\n"
 
 
-def _lines(answer: Why) -> Iterator[str]:
+def _lines(answer: Why, run: str) -> Iterator[str]:
     yield f"{answer.verdict}: {_verdict(answer)}"
     for one in answer.said:
         yield f"  said      {_place(one)}"
@@ -21,19 +24,23 @@ def _lines(answer: Why) -> Iterator[str]:
     if answer.said and answer.verdict != "in_window":
         yield f"  window    {_window(answer)}"
     for row in answer.covered:
-        held = [name for name, has in (("summary", row.in_summary), ("pins", row.in_pins)) if has]
+        held = [f"its {name}" for name, has in _held(row) if has]
         yield (
             f"  compacted {row.compaction_id} (generation {row.generation}, e{row.event_from:02d}-"
-            f"e{row.event_to:02d}): in its {' and '.join(held) or 'neither summary nor pins'}; "
+            f"e{row.event_to:02d}): in {' and '.join(held) or 'neither its summary nor its pins'}; "
             f"raw {row.raw_ref}"
         )
     if answer.refs:
         yield f"  readable  {', '.join(answer.refs[:6])}"
-    yield f"  next      {_advice(answer)}"
+    yield f"  next      {_advice(answer, run)}"
+
+
+def _held(row: Covered) -> tuple[tuple[str, bool], ...]:
+    return ("summary", row.in_summary), ("pins", row.in_pins)
 
 
 def _verdict(answer: Why) -> str:
-    where = f"in task '{answer.task}'"
+    where = f"in task '{answer.task}'" if answer.task else "in any task"
     if answer.verdict == "never_said":
         return f"nothing in the record says this {where}"
     if answer.verdict == "in_window":
@@ -52,11 +59,11 @@ def _window(answer: Why) -> str:
     return f"last shown at step {answer.last_step} of {answer.step}{by}"
 
 
-def _advice(answer: Why) -> str:
+def _advice(answer: Why, run: str) -> str:
     if answer.verdict == "never_said":
         return "ask the user, or search with fewer words"
     if answer.verdict == "in_window":
-        return "contextctl show RUN TASK --step N; not a matter of context"
+        return f"contextctl show {run} {answer.task} --step {answer.step}; it was there to be used"
     if answer.verdict == "dropped_by_summary":
         return "pin it (task pins, result.pin, constraints), or change compaction.summarizer"
     if answer.pin:

@@ -6,8 +6,8 @@ holds what every event it covers said. Nothing is asked and nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from contextctl.core.assemble import Fold
@@ -145,7 +145,15 @@ def why_forgotten(run: AuditedRun, text: str, task: str | None, step: int | None
     if len(said) > 1:
         names = ", ".join(f"'{one.task}'" for one in said[:8])
         raise UsageError(f"several tasks hold that text; choose one with --task: {names}")
-    return (said or answers)[0]
+    return said[0] if said else _nowhere(answers)
+
+
+def _nowhere(answers: Sequence[Why]) -> Why:
+    """Never said in any of the tasks, and what comes closest in all of them."""
+    if len(answers) == 1:
+        return answers[0]
+    closest = tuple(one for answer in answers for one in answer.closest[:1])
+    return replace(answers[0], task="", closest=closest[:3])
 
 
 def _is_of(compaction: Compaction, sessions: Mapping[str, str]) -> bool:
