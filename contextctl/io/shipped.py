@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextctl.model.message import JsonObject
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-SCHEMAS = ("profile", "task", "ledger", "record")
+SCHEMAS = ("profile", "task", "ledger", "record", "summary")
 
 
 def shipped_folder(kind: str) -> Path:

@@ -39,6 +39,8 @@ from contextctl.model.record import (
     StepTaken,
     SummaryMade,
     TaskGiven,
+    Todo,
+    TodoSet,
     ToolsListed,
     UsageReported,
     event_to_json,
@@ -125,7 +127,8 @@ EVENT_EXAMPLES: tuple[Event, ...] = (
     PinSet("confirmed_slots.id", 7),
     SlotSet("style", "short"),
     StageEnded(),
-    SummaryMade("n1", 12, {"done": []}),
+    TodoSet((Todo("read the log", "done"), Todo("fix it"))),
+    SummaryMade("n1", 12, {"done": []}, usage={"requests": 2, "cost_usd": 0.1}),
     Noted("thinking", {"text": "…"}),
 )
 

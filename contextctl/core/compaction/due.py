@@ -47,15 +47,15 @@ def saved_enough(state: State, before: int, after: int) -> bool:
     return before - after >= state.profile.compaction.pause.min_saving * before
 
 
-def note_saving(state: State, before: int, *, trigger: str) -> None:
+def note_saving(state: State, before: int) -> None:
     """Count a compaction that was tried; pause after too many poor ones in a row."""
     memory, pause = state.compacting, state.profile.compaction.pause
     memory.poor = 0 if saved_enough(state, before, state.total) else memory.poor + 1
     if memory.poor >= pause.after:
-        pause_now(state, trigger)
+        pause_now(state)
 
 
-def pause_now(state: State, trigger: str) -> None:
+def pause_now(state: State) -> None:
     """No more tries until the window has grown; the step says why."""
     memory = state.compacting
     memory.paused_at = max(state.total, 1)
@@ -70,7 +70,7 @@ def pause_now(state: State, trigger: str) -> None:
     )
     memory.pause = action
     state.take(action)
-    state.warn(_why(state, trigger))
+    state.warn(_why(state))
 
 
 def out_of_reach(state: State) -> int | None:
@@ -104,7 +104,7 @@ def _held(state: State) -> int:
     return head + sum(state.tool_parts.values()) + state.unseen
 
 
-def _why(state: State, trigger: str) -> str:
+def _why(state: State) -> str:
     held, tail, limit = _held(state), tail_tokens(state), threshold(state)
     parts = {**state.view.parts, **state.tool_parts}
     if state.tail:
@@ -117,9 +117,9 @@ def _why(state: State, trigger: str) -> str:
             "cannot help"
         )
     else:
-        saving = state.profile.compaction.pause.min_saving
+        pause = state.profile.compaction.pause
         what = (
-            f"{state.profile.compaction.pause.after} in a row ({trigger}) saved under {saving:.0%} "
-            f"of the window; fixed part {held:,} tokens, tail {tail:,}, threshold {limit:,}"
+            f"{pause.after} in a row saved under {pause.min_saving:.0%} of the window (fixed part "
+            f"{held:,} tokens, tail {tail:,}, threshold {limit:,})"
         )
     return f"compaction is paused: {what}; largest: {told}"

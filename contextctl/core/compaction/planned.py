@@ -1,0 +1,136 @@
+"""One compaction before it is carried out: what it takes, how much may stay, which generation."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from contextctl.core.compaction.due import out_of_reach, saved_enough, threshold
+from contextctl.core.compaction.gather import gather
+from contextctl.core.compaction.zone import Zone, find_zone, summary_tokens, user_pieces
+from contextctl.core.state import State
+from contextctl.core.summary.material import Material
+from contextctl.model.assembly import Need
+
+# What a summary keeps of the lines that the same steps would have in digests, and of the window.
+KEEP_LINES, KEEP_WINDOW = 0.6, 0.5
+LEAST_BUDGET = 100
+# Summaries that take more of the room than this are merged at the next compaction.
+SUMMARY_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """``budget`` is in tokens. ``generation`` 0: another one is refused, refs take over.
+
+    ``steps`` and ``events`` are the first and the last that leave.
+    """
+
+    id: str
+    trigger: str
+    zone: Zone
+    material: Material
+    budget: int
+    generation: int
+    steps: tuple[int, int]
+    events: tuple[int, int]
+
+
+def plan_compaction(state: State, trigger: str) -> Planned | None:
+    """What to compact and how far; None when there is nothing, or nothing to be gained."""
+    room = max(state.allowance.usable - state.fixed, 1)
+    merge = summary_tokens(state) > SUMMARY_SHARE * room
+    zone = find_zone(state, merge=merge)
+    if trigger == "ratio":
+        zone = _wide_enough(state, zone, merge=merge)
+    if zone is None or (trigger == "ratio" and _is_vain(state, zone)):
+        return None
+    material = gather(state, zone)
+    lines = state.counter.text("\n".join(map(str, material.lines)))
+    most = int(KEEP_WINDOW * zone.tokens)
+    steps, events = _covers(state, zone)
+    return Planned(
+        id=_compaction_id(state, events, zone),
+        trigger=trigger,
+        zone=zone,
+        material=material,
+        budget=max(min(int(KEEP_LINES * lines), most), min(LEAST_BUDGET, most)),
+        generation=_generation(state, zone),
+        steps=steps,
+        events=events,
+    )
+
+
+def need_of(state: State, plan: Planned) -> Need:
+    """What the loop is asked for: a summary of some events of the record, by a model."""
+    return Need(
+        id=plan.id,
+        kind="summary",
+        body={
+            "compaction_id": plan.id,
+            "generation": plan.generation,
+            "event_from": plan.events[0],
+            "event_to": plan.events[1],
+            "step_from": plan.steps[0],
+            "step_to": plan.steps[1],
+            "pinned_keys": list(state.pins),
+            "previous": [str(piece.message.get("content")) for piece in plan.zone.merged],
+        },
+    )
+
+
+def _wide_enough(state: State, zone: Zone | None, *, merge: bool) -> Zone | None:
+    """The zone, with as many users' messages, oldest first, as the window has to do without.
+
+    They stay when the window gets below the ratio without that; else it goes down to the target.
+    """
+    allowed = state.allowance
+    after = state.total - int((1 - KEEP_WINDOW) * (zone.tokens if zone else 0))
+    if after < threshold(state):
+        return zone
+    excess = after - allowed.tokens(allowed.target, state.fixed)
+    users: set[int] = set()
+    for piece in user_pieces(state):
+        if excess <= 0:
+            break
+        users.add(id(piece))
+        excess -= int((1 - KEEP_WINDOW) * piece.tokens)
+    return find_zone(state, merge=merge, users=users) if users else zone
+
+
+def _is_vain(state: State, zone: Zone) -> bool:
+    """Whether what cannot be compacted is too large by itself, and the rest too little to help."""
+    if out_of_reach(state) is None or state.total > state.allowance.usable:
+        return False
+    after = state.total - int((1 - KEEP_WINDOW) * zone.tokens)
+    return not saved_enough(state, state.total, after)
+
+
+def _generation(state: State, zone: Zone) -> int:
+    merged = [piece.summarised.generation for piece in zone.merged if piece.summarised]
+    generation = 1 + max(merged, default=0)
+    return 0 if generation > state.profile.compaction.max_generation else generation
+
+
+def _covers(state: State, zone: Zone) -> tuple[tuple[int, int], tuple[int, int]]:
+    """First and last step, first and last event of what leaves."""
+    steps: list[int] = []
+    events: list[int] = []
+    for piece in zone.leaving:
+        known = piece.summarised
+        steps += known.steps if known else (piece.step,)
+        events += known.events if known else (int(piece.event[1:]),)
+        if piece.segment is not None:
+            steps += [line.number for line in piece.segment.lines[-1:]]
+            steps += [one.last for one in piece.segment.stretches[-1:]]
+    behind = state.view.pieces[zone.stop : zone.stop + 1]
+    last_event = int(behind[0].event[1:]) - 1 if behind else state.seq
+    return (min(steps), max(steps)), (min(events), max(last_event, *events))
+
+
+def _compaction_id(state: State, events: tuple[int, int], zone: Zone) -> str:
+    """Runs of one trace under several profiles may share an audit table, and then not an id."""
+    sizes = f"{zone.tokens} {state.total} {state.allowance.usable}"
+    kind = state.profile.compaction.summarizer.kind
+    text = f"{state.key} {state.task} {state.step} {events[0]} {events[1]} {sizes} {kind}"
+    return "c" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
