@@ -12,9 +12,11 @@ from contextctl.core.arguments import replayable
 from contextctl.core.call_line import own_text
 from contextctl.core.count import message_parts
 from contextctl.core.facts import Facts, extract_facts
+from contextctl.core.native_search import discovered
 from contextctl.core.pairs import close_open_calls, place_strays
 from contextctl.core.results import result_piece, stray_piece
 from contextctl.core.state import State
+from contextctl.core.tool_array import load
 from contextctl.core.view import Parts, Piece
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
@@ -69,6 +71,7 @@ def add_retrieved(state: State, event: RetrievedAdded) -> None:
 
 def _add_assistant(state: State, message: Message) -> None:
     state.step += 1
+    load(state, discovered(message.extra))
     if (
         not message.tool_calls
         and not message.text.strip()

@@ -21,6 +21,8 @@ from contextctl.core.pins import set_pin, task_pins
 from contextctl.core.plan import end_stage, set_todo
 from contextctl.core.prefix import refresh_layers
 from contextctl.core.state import State
+from contextctl.core.tool_array import activate, on_demand
+from contextctl.core.tool_search import OnDemand
 from contextctl.core.view import message_bytes
 from contextctl.model.assembly import Assembly
 from contextctl.model.profile import Profile
@@ -41,6 +43,7 @@ from contextctl.model.record import (
     SummaryMade,
     TaskGiven,
     TodoSet,
+    ToolsActivated,
     ToolsListed,
     UsageReported,
 )
@@ -112,6 +115,11 @@ class Fold:
                 return str(piece.message.get("content"))
         return None
 
+    @property
+    def on_demand(self) -> OnDemand:
+        """The tools that wait to be searched for, as of the last step."""
+        return on_demand(self._state)
+
     def _settle(self) -> None:
         if not self._settled:
             settle(self._state)
@@ -128,7 +136,7 @@ class Fold:
         state.new_actions = []
         state.warnings = []
         state.layers_changed = frozenset()
-        state.tools_changed = False
+        state.tools_changed, state.tools_sent = False, state.tool_chain
         state.compacting.tried = []
         state.compacting.usage = {}
         state.waiting = None
@@ -144,6 +152,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any], None]] = {
     Opened: readings.opened,
     EnvironmentRead: readings.environment_read,
     ToolsListed: readings.tools_listed,
+    ToolsActivated: activate,
     IndexRead: readings.index_read,
     SlotSet: readings.slot_set,
     TaskGiven: task_pins,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextctl.core.caps import over_caps, reduce_to_caps, tell_caps
 from contextctl.core.pairs import close_open_calls
 from contextctl.core.pins import accept_pins
-from contextctl.core.prefix import accept_environment, refresh_tools
+from contextctl.core.prefix import accept_environment
 from contextctl.core.recalled import recall_older, remember
 from contextctl.core.remedies import LADDER, LAST_RESORTS
 from contextctl.core.remedies.compact import answer, compact_when_due
@@ -18,6 +18,7 @@ from contextctl.core.remedies.trim import trim_to_recent
 from contextctl.core.state import State
 from contextctl.core.stretches import live_start
 from contextctl.core.tail import tail_message
+from contextctl.core.tool_array import keep_discovered, load_at_batch, refresh_tools
 from contextctl.model.record import SummaryMade
 
 
@@ -44,6 +45,7 @@ def _fit(state: State) -> None:
         if state.total <= state.allowance.usable:
             break
         remedy(state, state.allowance.usable)
+    keep_discovered(state)
     refresh_tools(state)
     recall_older(state)
     tell_caps(state)
@@ -85,4 +87,5 @@ def _begin(state: State) -> None:
     """The prefix is about to be rewritten anyway: what waited at the tail enters it now."""
     accept_environment(state)
     accept_pins(state)
+    load_at_batch(state)
     state.tail = tail_message(state)

@@ -6,6 +6,7 @@ import hashlib
 
 from contextctl.core.count import scaled
 from contextctl.core.state import DEFAULT_WINDOW, State
+from contextctl.core.tool_array import held_tool_tokens
 from contextctl.model.ledger import BUCKETS, Action, Item, LayerUse, LedgerReport, PrefixUse
 
 # Layers and pins are written by contextctl itself: without any action they would be the same.
@@ -61,7 +62,8 @@ def _raw(state: State, tail_tokens: int) -> dict[str, int]:
         own = name.partition(".")[0] in _NEVER_REDUCED or name == "history.pins"
         if own and name not in raw:
             raw[name] = tokens
-    raw.update(state.tool_parts)
+    for name, tokens in (*state.tool_parts.items(), *state.waiting_schemas.items()):
+        raw[name] = raw.get(name, 0) + tokens
     raw["system.unseen"] = state.unseen
     raw["query.reminders"] = tail_tokens
     return dict(sorted(raw.items()))
@@ -78,7 +80,8 @@ def _actions(state: State) -> tuple[Action, ...]:
     """Those in force in this window, in its order; the ones this step took are marked new."""
     fresh = {(action.kind, action.target): action for action in state.new_actions}
     standing = (piece.action for piece in state.view.pieces if piece.action is not None)
-    out = tuple(fresh.get((action.kind, action.target), action) for action in standing)
+    actions = (*state.deferrals.values(), *standing)
+    out = tuple(fresh.get((action.kind, action.target), action) for action in actions)
     pause = state.compacting.pause
     return out if pause is None else (*out, fresh.get((pause.kind, pause.target), pause))
 
@@ -89,7 +92,7 @@ def _prefix(state: State) -> PrefixUse:
         for name, (_, tokens, digest) in state.layers.items()
     )
     if state.tools_changed:
-        return PrefixUse(layers, 0, "tools")
+        return PrefixUse(layers, held_tool_tokens(state), "tools")
     held = state.view.held_tokens() + sum(state.tool_parts.values())
     return PrefixUse(layers, held if state.step else 0, state.view.broke_at)
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import hashlib
 
-from contextctl.core.count import TOKENS_PER_TOOL_ARRAY, json_text, tool_tokens
 from contextctl.core.index_layer import index_changes, index_text
 from contextctl.core.state import State
 from contextctl.core.view import Piece
-from contextctl.core.workspace_tools import WORKSPACE_TOOLS
-from contextctl.model.message import ToolSpec
 from contextctl.model.profile_parts import STABILITIES, PrefixLayer
 
 _JOIN = "\n\n"
@@ -68,40 +65,6 @@ def _place(state: State, *, had: bool) -> None:
     view.replace(0, 1 if had else 0, fresh, f"layer:{first or min(state.layers_changed)}")
 
 
-def refresh_tools(state: State) -> None:
-    """Put the tool array in its fixed order: by source and name, the workspace readers last.
-
-    The readers stand in the array from the first ref on: a task that never loses a token never
-    pays for them, and appending them leaves the bytes of the array before them as they were.
-    """
-    if not state.tools_dirty:
-        return
-    state.tools_dirty = False
-    specs: dict[str, ToolSpec] = {}
-    for source in sorted(state.listed, key=lambda name: (name != "profile", name)):
-        for spec in sorted(state.listed[source], key=lambda spec: spec.name):
-            if _allowed(state, spec.name):
-                specs.setdefault(spec.name, spec)
-    state.readers = frozenset(state.profile.workspace.tools) - specs.keys()
-    for name in state.profile.workspace.tools:
-        if state.refs_shown or name == "write_workspace":
-            specs.setdefault(name, WORKSPACE_TOOLS[name])
-    tools = tuple(spec.to_openai() for spec in specs.values())
-    mark = hashlib.sha256(json_text(list(tools)).encode("utf-8", "surrogatepass")).digest()
-    if mark == state.tools_mark:
-        return
-    state.tools_changed = state.step > 0
-    state.tools, state.tools_mark = tools, mark
-    parts: dict[str, int] = {}
-    for spec in specs.values():
-        part = f"tools_schema.{spec.source}"
-        parts[part] = parts.get(part, 0) + tool_tokens(spec, state.counter)
-    if parts:
-        first = next(iter(parts))
-        parts[first] += TOKENS_PER_TOOL_ARRAY
-    state.tool_parts = parts
-
-
 def environment_news(state: State) -> list[str]:
     """Readings that changed since the environment layer was last written, one line each."""
     declared = [key for layer in state.profile.prefix for key in layer.environment]
@@ -146,11 +109,6 @@ def _layer_text(layer: PrefixLayer, state: State) -> str:
     if layer.index is not None:
         return index_text(state, layer, state.indexes_shown.get(layer.index, ()))
     return layer.text
-
-
-def _allowed(state: State, tool: str) -> bool:
-    rule = state.profile.tools.get(tool)
-    return rule is None or rule.permission != "deny"
 
 
 def _digest(text: str) -> str:

@@ -52,6 +52,16 @@ class State:
     tools_dirty: bool = True
     readers: frozenset[str] = frozenset()
     tools_changed: bool = False
+    tool_chain: list[tuple[bytes, int]] = field(default_factory=list)
+    tools_sent: list[tuple[bytes, int]] = field(default_factory=list)
+    tool_sizes: dict[str, tuple[ToolSpec, int]] = field(default_factory=dict)
+    deferred: dict[str, ToolSpec] = field(default_factory=dict)
+    deferrals: dict[str, Action] = field(default_factory=dict)
+    waiting_schemas: dict[str, int] = field(default_factory=dict)
+    loaded: list[str] = field(default_factory=list)
+    loaded_in_array: int = 0
+    appended: list[str] = field(default_factory=list)
+    unmarked: list[str] = field(default_factory=list)
     open_calls: dict[str, ToolCall] = field(default_factory=dict)
     closed_calls: dict[str, str] = field(default_factory=dict)
     strays: list[Piece] = field(default_factory=list)
