@@ -7,15 +7,23 @@ the place as a citation, so that what is said of it can be looked up.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nlargest
 
 from contextctl.core.bm25 import Bm25
+from contextctl.core.search_terms import query_terms
 from contextctl.model.document import Citation, Document, Section, cite
 
 _PASSAGE_CHARS = 1_200
 _WEIGHTS = {"title": 1.0, "heading": 2.0, "text": 1.0}
+_PART_POOL = 20  # passages looked at for each sentence of a long question
+_FIRST_RANK = 3  # how much the first ranks count more than later ones
+_FEWEST_TERMS = 3
+_MOST_PARTS = 60
+_ENDS = re.compile(r"(?<=[.!?;])\s+|\n+|(?<=[。！？；])")
 _POOL = 60  # passages looked at for one search: enough that some documents stand among them
 
 
@@ -66,8 +74,8 @@ class Library:
         found: list[Found] = []
         taken: dict[int, int] = {}
         sections: set[tuple[int, int]] = set()
-        for hit in self._index.search(question, max(_POOL, limit * per_document * 2)):
-            passage = self._passages[hit.number]
+        for number, score in self._ranked(question, max(_POOL, limit * per_document * 2)):
+            passage = self._passages[number]
             here = (passage.document, passage.section)
             if taken.get(passage.document, 0) >= per_document:
                 continue
@@ -77,7 +85,7 @@ class Library:
             taken[passage.document] = taken.get(passage.document, 0) + 1
             document = self.documents[passage.document]
             section = document.sections[passage.section]
-            found.append(Found(document, section, passage.first, passage.last, hit.score))
+            found.append(Found(document, section, passage.first, passage.last, score))
             if len(found) == limit:
                 break
         return tuple(found)
@@ -96,6 +104,19 @@ class Library:
             return None
         return Citation(document, section, begin, end, held.heading_of(part))
 
+    def _ranked(self, question: str, pool: int) -> list[tuple[int, float]]:
+        """Passages by number, best first. A question of several sentences asks several things: each
+        is searched for by itself, and a passage counts by its rank for each (reciprocal ranks)."""
+        parts = _sentences(question)
+        if len(parts) < 2:
+            return [(hit.number, hit.score) for hit in self._index.search(question, pool)]
+        scores: dict[int, float] = {}
+        for part in parts:
+            for rank, hit in enumerate(self._index.search(part, _PART_POOL)):
+                scores[hit.number] = scores.get(hit.number, 0.0) + 1 / (_FIRST_RANK + rank)
+        ranked = ((round(score, 9), -number) for number, score in scores.items())
+        return [(-number, score) for score, number in nlargest(pool, ranked)]
+
     @cached_property
     def _passages(self) -> tuple[Passage, ...]:
         return tuple(
@@ -103,6 +124,7 @@ class Library:
             for number, document in enumerate(self.documents)
             for place, section in enumerate(document.sections)
             for first, last in _passages(lines_of(document), section)
+            if _says_more(document, section, first, last)
         )
 
     @cached_property
@@ -125,6 +147,21 @@ def lines_of(document: Document) -> list[str]:
 def section_text(document: Document, section: Section) -> str:
     """All lines of a section, its subsections included."""
     return "\n".join(lines_of(document)[section.first - 1 : section.last])
+
+
+def _sentences(question: str) -> list[str]:
+    """The sentences of a question that have enough words to be searched for."""
+    parts = (part.strip() for part in _ENDS.split(question))
+    return [part for part in parts if len(query_terms(part)) >= _FEWEST_TERMS][:_MOST_PARTS]
+
+
+def _says_more(document: Document, section: Section, first: int, last: int) -> bool:
+    """Whether a passage holds more than the section's heading, which its subsections have too."""
+    if section.last == section.own_last or first > section.first:
+        return True
+    lines = lines_of(document)[first - 1 : last]
+    text = " ".join(line.strip(" #=-*_\t") for line in lines)
+    return len(text.strip()) > len(section.title) + 10
 
 
 def _passages(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]:
