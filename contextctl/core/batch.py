@@ -12,11 +12,11 @@ from contextctl.core.pairs import close_open_calls
 from contextctl.core.pins import accept_pins
 from contextctl.core.prefix import accept_environment
 from contextctl.core.recalled import recall_older, remember
-from contextctl.core.remedies import LADDER, LAST_RESORTS
+from contextctl.core.remedies import LADDER, LAST_RESORTS, SACRIFICES
 from contextctl.core.remedies.compact import answer, compact_when_due
 from contextctl.core.remedies.trim import trim_to_recent
 from contextctl.core.state import State
-from contextctl.core.stretches import live_start
+from contextctl.core.stretches import least_tokens, live_start
 from contextctl.core.tail import tail_message
 from contextctl.core.tool_array import keep_discovered, load_at_batch, refresh_tools
 from contextctl.model.record import SummaryMade
@@ -45,6 +45,11 @@ def _fit(state: State) -> None:
         if state.total <= state.allowance.usable:
             break
         remedy(state, state.allowance.usable)
+    if _can_fit(state):
+        for remedy in SACRIFICES:
+            if state.total <= state.allowance.usable:
+                break
+            remedy(state, state.allowance.usable)
     keep_discovered(state)
     refresh_tools(state)
     recall_older(state)
@@ -72,6 +77,13 @@ def _reduce(state: State) -> bool:
             remedy(state, goal)
             refresh_tools(state)  # the first ref brings its reader: count it before going on
     return tried
+
+
+def _can_fit(state: State) -> bool:
+    """Whether giving up earlier user text makes the step fit; if not, it is kept for later ones."""
+    pieces = state.view.pieces
+    rest = state.total - state.view.total
+    return rest + least_tokens(pieces, state.question) <= state.allowance.usable
 
 
 def _live_is_full(state: State, room: int) -> bool:

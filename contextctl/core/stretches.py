@@ -13,6 +13,8 @@ from contextctl.core.view import Piece
 
 # A reader gets at most this much from one ref, so that a ref leads to a bounded stretch.
 STRETCH_CHARS = 60_000
+# About what a digest takes that says nothing but its ref.
+BARE_DIGEST_TOKENS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,21 @@ def head_end(pieces: Sequence[Piece]) -> int:
         if piece.kind == "user":
             return index + 1
     return next((i for i, p in enumerate(pieces) if p.kind not in ("system", "pins")), len(pieces))
+
+
+def least_tokens(pieces: Sequence[Piece], newest_question: Piece | None) -> int:
+    """The least that these pieces can come down to: what no remedy may take, and one ref.
+
+    That is the system text, the pins, the newest question and the newest unit.
+    """
+    units = units_from(pieces, 0)
+    newest = units[-1].pieces if units else ()
+    stay = [
+        piece
+        for piece in pieces
+        if piece.kind in ("system", "pins") or piece is newest_question or piece in newest
+    ]
+    return sum(piece.tokens for piece in stay) + BARE_DIGEST_TOKENS
 
 
 def protected_from(units: Sequence[Unit], protect: int) -> int:

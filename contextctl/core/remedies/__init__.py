@@ -21,10 +21,10 @@ Remedy = Callable[[State, int], None]
 LADDER: tuple[Remedy, ...] = (shape_older, trim_older, fold_digests, offload_large)
 
 # Only when the window would overflow: what the ladder protects, oldest first.
-LAST_RESORTS: tuple[Remedy, ...] = (
-    trim_protected,
-    fold_digests,
-    refer_newest,
+LAST_RESORTS: tuple[Remedy, ...] = (trim_protected, fold_digests, refer_newest)
+
+# Only when the step then fits: earlier user text, the task last of all.
+SACRIFICES: tuple[Remedy, ...] = (
     shorten_user_text,
     absorb_oldest,
     shorten_all_user_text,
