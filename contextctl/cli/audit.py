@@ -23,9 +23,9 @@ from contextctl.run.audit import (
     find_row,
     last_two,
     list_audit,
-    verify_audit,
     why_forgotten,
 )
+from contextctl.run.audit_verify import verify_audit
 
 FINDING = 1
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contextctl.io.stores import SQLITE
 from contextctl.model.audit import Compaction
 
 if TYPE_CHECKING:
     from contextctl.io.audit_store import AuditStore
-
-SQLITE = "sqlite"
 
 
 class AuditWriter:

@@ -1,38 +1,46 @@
-"""The audit of one run: its rows, whether they are true, and what became of something said.
-
-A row is true when folding the record again gives it, and when its raw text can be read back and
-holds what every event it covers said. Nothing is asked and nothing is written.
-"""
+"""The audit of one run: its rows, and what became of something that was said in it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from contextctl.core.assemble import Fold
 from contextctl.core.audit import ratios
-from contextctl.core.audit_raw import listed_refs, missing_text
 from contextctl.core.refs import safe_session
 from contextctl.core.why import why
 from contextctl.errors import RecordError, UsageError
 from contextctl.io.audit_store import AuditStore, find_audit
-from contextctl.io.audit_table import as_stored
 from contextctl.io.profile_saved import restore_profile
 from contextctl.io.records import read_record
 from contextctl.io.run_folder import RunFolder
-from contextctl.io.run_workspace import run_workspace
+from contextctl.io.stores import SQLITE
 from contextctl.io.vocab import counter_for
-from contextctl.io.workspace import Workspace
 from contextctl.model.assembly import Assembly
 from contextctl.model.audit import Compaction
-from contextctl.model.audited import AuditChecked, Audited, AuditFault, AuditList
+from contextctl.model.audited import Audited, AuditList
 from contextctl.model.profile import Profile
 from contextctl.model.record import Opened, Record, StepTaken
 from contextctl.model.why import Why
 from contextctl.run.variants import for_model
 
 NO_ROWS = "(no audit rows)"
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One record, and the profile it was made under."""
+
+    opened: Opened
+    record: Record
+    profile: Profile
+
+    @property
+    def name(self) -> str:
+        """The task, as rows name it."""
+        return self.opened.task
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +56,24 @@ class AuditedRun:
         """Where the rows are."""
         return NO_ROWS if self.store is None else self.store.name
 
-    def tasks(self) -> Iterator[tuple[Opened, Record]]:
-        """Every task that has begun, with its record."""
+    @property
+    def is_shared(self) -> bool:
+        """Whether other runs of the same session may have rows there: the same trace replayed
+        under another profile."""
+        return self.profile.stores.audit != SQLITE
+
+    def tasks(self) -> Iterator[Thread]:
+        """Every task that has begun, subagents' tasks included."""
         for folder in self.folder.tasks():
-            record, _ = read_record(folder.record)
-            if record and isinstance(record[0], Opened):
-                yield record[0], record
+            for path in (folder.record, *sorted(folder.path.glob("**/sub/*/record.jsonl"))):
+                record, _ = read_record(path)
+                if record and isinstance(record[0], Opened):
+                    yield Thread(record[0], record, _own_profile(path.parent) or self.profile)
 
     def rows(self, task: str | None = None) -> tuple[Audited, ...]:
         """The run's rows, newest first. Several runs may share a table: those of other sessions
         are none of this run's."""
-        sessions = {opened.task: safe_session(opened.session) for opened, _ in self.tasks()}
+        sessions = {one.name: safe_session(one.opened.session) for one in self.tasks()}
         if task is not None and task not in sessions:
             raise UsageError(
                 f"no task '{task}' in '{self.folder.path}'; it holds: {', '.join(sessions)}"
@@ -109,36 +124,16 @@ def last_two(run: AuditedRun, task: str | None = None) -> tuple[Audited, Audited
     return of_task[1], of_task[0]
 
 
-def verify_audit(run: AuditedRun) -> AuditChecked:
-    """Compare every row with what folding the record gives, and read its raw text back."""
-    rows = {row.compaction.compaction_id: row.compaction for row in run.rows()}
-    workspace = run_workspace(str(run.folder.path), Path())
-    faults: list[AuditFault] = []
-    events = 0
-    for opened, record in run.tasks():
-        implied = {one.compaction_id: one for one in _compactions(run.profile, record)}
-        faults += _compared(opened.task, rows, implied)
-        own = None
-        if workspace.store is not None:
-            own = Workspace(workspace.store, opened.session, opened.key)
-        for one in rows.values():
-            if one.thread_id == opened.task:
-                found, looked = _raw_faults(one, record, own)
-                faults += found
-                events += looked
-    return AuditChecked(run.name, len(rows), events, tuple(faults))
-
-
 def why_forgotten(run: AuditedRun, text: str, task: str | None, step: int | None) -> Why:
     """What became of ``text`` in a task; in the only one, or the only one that holds it."""
     if not text.strip():
         raise UsageError("TEXT must not be empty")
     answers = []
-    for opened, record in run.tasks():
-        if task in (None, opened.task):
-            rows = [row.compaction for row in run.rows(opened.task)]
-            steps = (assembly for assembly, _ in _steps(run.profile, record))
-            answers.append(why(text, opened.task, record, steps, rows, step))
+    for one in run.tasks():
+        if task in (None, one.name):
+            rows = [row.compaction for row in run.rows(one.name)]
+            steps = (assembly for assembly, _ in thread_steps(one.profile, one.record))
+            answers.append(why(text, one.name, one.record, steps, rows, step))
     if not answers:
         raise UsageError(f"no task '{task or ''}' in '{run.folder.path}'")
     said = [one for one in answers if one.said]
@@ -156,12 +151,23 @@ def _nowhere(answers: Sequence[Why]) -> Why:
     return replace(answers[0], task="", closest=closest[:3])
 
 
+def _own_profile(folder: Path) -> Profile | None:
+    """The profile that a subagent's folder names; None where the run's own holds."""
+    try:
+        saved = json.loads((folder / "profile.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise RecordError(f"cannot read '{folder / 'profile.json'}': {error}") from error
+    return restore_profile(saved) if isinstance(saved, dict) else None
+
+
 def _is_of(compaction: Compaction, sessions: Mapping[str, str]) -> bool:
     session = sessions.get(compaction.thread_id)
     return session is not None and compaction.raw_ref.rpartition("-")[0] in ("", session)
 
 
-def _steps(profile: Profile, record: Record) -> Iterator[tuple[Assembly, StepTaken]]:
+def thread_steps(profile: Profile, record: Record) -> Iterator[tuple[Assembly, StepTaken]]:
     """Each recorded step assembled again. A fallback model folds the past anew under its own
     window; what it compacts then is compacted in its first step."""
     current = profile
@@ -179,56 +185,5 @@ def _steps(profile: Profile, record: Record) -> Iterator[tuple[Assembly, StepTak
         fold.advance(event)
 
 
-def _compactions(profile: Profile, record: Record) -> Iterator[Compaction]:
-    for assembly, _ in _steps(profile, record):
-        yield from assembly.compactions
-
-
 def _fold(profile: Profile) -> Fold:
     return Fold(profile, counter_for(profile.tokenizer, profile.model.name))
-
-
-def _compared(
-    task: str, rows: Mapping[str, Compaction], implied: Mapping[str, Compaction]
-) -> Iterator[AuditFault]:
-    for name, one in implied.items():
-        row, now = rows.get(name), as_stored(one)
-        if row is None:
-            yield AuditFault(name, task, "missing", f"step {one.step} compacts, and no row says so")
-        elif row != now:
-            yield AuditFault(name, task, "differs", _difference(row, now))
-    for name, row in rows.items():
-        if row.thread_id == task and name not in implied:
-            yield AuditFault(name, task, "unknown", "the record does not lead to this compaction")
-
-
-def _difference(row: Compaction, now: Compaction) -> str:
-    was, becomes = row.to_json(), now.to_json()
-    names = [name for name in becomes if was[name] != becomes[name]]
-    shown = [f"{n} {was[n]} in the row, {becomes[n]} by the record" for n in names[:3]]
-    return "; ".join(text if len(text) < 200 else f"{text[:200]}…" for text in shown)
-
-
-def _raw_faults(
-    one: Compaction, record: Record, workspace: Workspace | None
-) -> tuple[list[AuditFault], int]:
-    """What is wrong with the raw text of a row, and how many events were looked for in it."""
-    parts: list[str] = []
-    waiting = [one.raw_ref, *(ref for ref in one.raw_refs if ref != one.raw_ref)]
-    while waiting:
-        ref = waiting.pop(0)
-        text = None if workspace is None else workspace.get(ref)
-        if text is None:
-            message = f"'{ref}' cannot be read from the workspace"
-            return [AuditFault(one.compaction_id, one.thread_id, "raw_gone", message)], 0
-        listed = listed_refs(text)
-        waiting[:0] = listed
-        if not listed:
-            parts.append(text)
-    # A text that was too long for one stretch goes on in the next one.
-    looked, missing = missing_text(record, one.event_from, one.event_to, "".join(parts))
-    faults = [
-        AuditFault(one.compaction_id, one.thread_id, "raw_differs", f"it lacks the text of {name}")
-        for name in missing[:3]
-    ]
-    return faults, looked
