@@ -29,7 +29,7 @@ def day_word(day: str) -> str:
 
 
 def asked_days(question: str) -> str:
-    """The days a question names (``5月8日``, ``May 8th``, an ISO date), as ``day_word`` has them."""
+    """The days a question names (``5月8日``, ``May 8th``, an ISO date), as day words."""
     words = []
     for found in _ASKED.finditer(question):
         month = found["im"] or found["sm"] or _month(found["an"] or found["bn"])

@@ -51,13 +51,17 @@ _RULES = (
     ),
     _rule(
         "fact",
-        r"(?:请|帮我)?(?:记住|记一下|记下)|我(?:叫|住在|在[^，。]{1,12}(?:工作|上班))|我[^，。]{0,8}过敏"
+        r"(?:请|帮我)(?:记住|记一下|记下)|^记住|我(?:叫|住在|在[^，。]{1,12}(?:工作|上班))|我[^，。]{0,8}过敏"
         r"|\b(?:please )?(?:remember that|keep in mind that|note that my)\b"
         r"|\bi(?:'m| am) allergic\b|\bi (?:live|work) (?:in|at|for|as)\b",
     ),
 )
-_QUESTION = regex.compile(
-    r"[?？]\s*$|^(?:请问|能否|可以|what|how|can|could|do|does|is|are|when|why|who|would)\b", _FLAGS
+# A question, or a sentence that means nothing without the one before it.
+_NOT_BY_ITSELF = regex.compile(
+    r"[?？]\s*$|要不要|是否|会不会|(?:这|那)(?:种|些|样|个|首|部|本|里|点)|它"
+    r"|\b(?:this|(?<!remember )(?<!mind )that (?!i\b|my\b|we\b)|these|those|it|them|there)\b(?!-)"
+    r"|\bwas\b|^(?:请问|能否|可以|what|how|can|could|do|does|is|are|when|why|who|would)\b",
+    _FLAGS,
 )
 
 
@@ -76,6 +80,6 @@ def rule_candidates(record: Record, subject: str) -> Iterator[Candidate]:
 
 
 def _kind(sentence: str) -> str:
-    if not 4 <= len(sentence) <= LONGEST or _QUESTION.search(sentence):
+    if not 4 <= len(sentence) <= LONGEST or _NOT_BY_ITSELF.search(sentence):
         return ""
     return next((rule.kind for rule in _RULES if rule.pattern.search(sentence)), "")

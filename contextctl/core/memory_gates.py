@@ -11,7 +11,7 @@ import unicodedata
 
 import regex
 
-from contextctl.core.memory_keys import is_subject
+from contextctl.model.memory_keys import is_subject
 from contextctl.core.sensitive import sensitive_kinds
 from contextctl.model.memory import DAY, HOLD, KINDS, REFUSE, STORE, Candidate, Verdict
 from contextctl.model.profile_parts import MemoryRule
@@ -50,7 +50,7 @@ _REASONING = regex.compile(
 # What the speaker does not know.
 _GUESS = regex.compile(
     r"(?<!不)可能(?!的话)|也许|或许|大概|似乎|好像|估计|应该是|推测|猜测?|疑似|看起来像?|感觉(?:像|是|他|她)"
-    r"|多半|八成|说不定|未确认|不确定"
+    r"|多半|八成|说不定|未确认|不(?:太|大|是很)?确定"
     r"|\b(?:might|maybe|perhaps|probably|possibly|presumably|apparently|seem(?:s|ed|ingly)?"
     r"|likely|unconfirmed|unsure|not sure|uncertain|guess(?:ed|ing)?|suspect(?:s|ed)?"
     r"|assum(?:e[sd]?|ing)|could be|looks like|sounds like|appears? to)\b"

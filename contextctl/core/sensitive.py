@@ -86,9 +86,7 @@ def _is_resident(number: str) -> bool:
 
 
 def _card(text: str) -> bool:
-    return any(
-        _CARD.fullmatch(number) and luhn.is_valid(number) for number in _whole_numbers(text)
-    )
+    return any(_CARD.fullmatch(number) and luhn.is_valid(number) for number in _whole_numbers(text))
 
 
 def _whole_numbers(text: str) -> Iterator[str]:
