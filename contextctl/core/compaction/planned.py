@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from contextctl.core.compaction.due import out_of_reach, saved_enough, threshold
+from contextctl.core.compaction.due import out_of_reach, saved_enough
 from contextctl.core.compaction.gather import gather
 from contextctl.core.compaction.zone import Zone, find_zone, summary_tokens, user_pieces
 from contextctl.core.state import State
@@ -17,6 +17,8 @@ KEEP_LINES, KEEP_WINDOW = 0.6, 0.5
 LEAST_BUDGET = 100
 # Summaries that take more of the room than this are merged at the next compaction.
 SUMMARY_SHARE = 0.25
+# About what a large result takes as a reference.
+REFERENCE_TOKENS = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,13 @@ def need_of(state: State, plan: Planned) -> Need:
 def _wide_enough(state: State, zone: Zone | None, *, merge: bool) -> Zone | None:
     """The zone, with as many users' messages, oldest first, as the window has to do without.
 
-    They stay when the window gets below the ratio without that; else it goes down to the target.
+    They stay for as long as they fit: with what leaves gone, and results of the last steps shown
+    as references if it comes to that. Else the window goes down to the target.
     """
     allowed = state.allowance
     after = state.total - int((1 - KEEP_WINDOW) * (zone.tokens if zone else 0))
-    if after < threshold(state):
+    results = (piece.tokens for piece in state.view.pieces if piece.kind == "result")
+    if after - sum(max(tokens - REFERENCE_TOKENS, 0) for tokens in results) <= allowed.usable:
         return zone
     excess = after - allowed.tokens(allowed.target, state.fixed)
     users: set[int] = set()
