@@ -147,7 +147,7 @@ def _unused(profile: Profile, tasks: tuple[Task, ...]) -> Iterator[str]:
         origin = profile.origin(found.pointer)
         key = found.pointer.strip("/").replace("/", ".")
         yield f"note: {origin + ': ' if origin else ''}{key}: {found.message}"
-    for key in ("documents", "subject"):
+    for key in ("subject",):
         holders = [task for task in tasks if getattr(task, key)]
         if holders:
             yield f"note: {holders[0].source}: '{key}' of a task is not acted on yet"

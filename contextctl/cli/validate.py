@@ -9,6 +9,7 @@ import typer
 
 from contextctl.cli.output import say, show, show_json
 from contextctl.errors import Problem, UsageError
+from contextctl.io.profile_related import related_problems
 from contextctl.io.profiles import check_profile
 from contextctl.model.message import JsonObject
 
@@ -49,11 +50,13 @@ def validate(
     unusable = 0
     for name in profiles:
         try:
-            found = check_profile(name, sets or ())[1]
+            profile, found = check_profile(name, sets or ())
         except UsageError as error:  # the others are looked at all the same
             say(f"error: {error}")
             unusable = error.exit_code
             continue
+        if profile is not None:
+            found = (*found, *related_problems(profile))
         problems += (_strict(problem) for problem in found) if strict else found
     failed = [problem for problem in problems if _counts(problem, strict=strict)]
     if output is ProblemFormat.json:

@@ -6,8 +6,10 @@ long section comes in pages, and reading on from ``next`` until it is null yield
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from contextctl.core.exact_json import dump_exact
@@ -20,6 +22,8 @@ from contextctl.model.message import Json, JsonObject, ToolSpec
 from contextctl.model.own_sources import KNOWLEDGE
 
 MAP_BYTES = 6_000
+_MAP_NOTE = 100
+_DIGITS = re.compile(r"\d+")
 _HITS = 8
 _MOST_HITS = 20
 _SNIPPET_CHARS = 320
@@ -42,7 +46,7 @@ KNOWLEDGE_TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
             ),
             tool_spec(
                 "read_doc",
-                "A document's outline.",
+                "A document's outline; of a folder or kind (x_*), its documents.",
                 {"doc": _TEXT},
                 {"start": _NUMBER},
                 source=KNOWLEDGE,
@@ -78,37 +82,54 @@ def answer_knowledge(tool: str, arguments: Mapping[str, Json], library: Library)
         return bad_arguments(asked.problem)
     document = library.get(name)
     if document is None:
-        return _unknown_document(name, library)
+        return _several(name, start, library) or _unknown_document(name, library)
     if tool == "read_doc":
         return _outline(document, start)
     return _section(document, wanted or within, start, offset)
 
 
 def document_map(library: Library, max_bytes: int = MAP_BYTES) -> str:
-    """One line for each document, as many as fit; the rest by folder, with how to find them."""
+    """One line for each document; where they are too many, kinds of documents with their number,
+    and as many lines as fit."""
     lines = [
         f"- {document.id} | {document.title} | {len(document.sections)} sections"
         for document in library.documents
     ]
     if len("\n".join(lines).encode()) <= max_bytes:
         return "\n".join(lines)
-    groups: dict[str, list[Document]] = {}
-    for document in library.documents:
-        groups.setdefault(document.id.rpartition("/")[0], []).append(document)
-    shown: list[str] = []
-    for group, members in groups.items():
-        shown.append(f"- {group or '(top)'}/: {len(members)} documents")
-    room = max_bytes - len("\n".join(shown).encode()) - 200
-    shown = shown if room > 0 else shown[: max(1, max_bytes // 60)]
-    listed = 0
-    for line in lines:
+    for group_of, example in ((_numbered, True), (_numbered, False), (_folder, True)):
+        shown = _groups(library, group_of, example=example)
+        if len("\n".join(shown).encode()) <= max_bytes - _MAP_NOTE:
+            break
+    room = max_bytes - _MAP_NOTE
+    kept: list[str] = []
+    for line in [*shown, *lines]:
         room -= len(line.encode()) + 1
         if room < 0:
             break
-        shown.append(line)
-        listed += 1
-    left = len(lines) - listed
-    return "\n".join([*shown, f"({left} of {len(lines)} documents are not listed: search_docs)"])
+        kept.append(line)
+    listed = max(0, len(kept) - len(shown))
+    left = f"({len(lines) - listed} of {len(lines)} documents are not listed by name: search_docs)"
+    return "\n".join([*kept, left])
+
+
+def _groups(library: Library, group_of: Callable[[str], str], *, example: bool) -> list[str]:
+    groups: dict[str, list[Document]] = {}
+    for document in library.documents:
+        groups.setdefault(group_of(document.id), []).append(document)
+    return [
+        f"- {group}: {len(members)}" + (f", such as: {members[0].title}" if example else "")
+        for group, members in groups.items()
+    ]
+
+
+def _numbered(document: str) -> str:
+    """``fees_001.md`` and ``fees_002.md`` are of one kind: ``fees_*.md``."""
+    return _DIGITS.sub("*", document)
+
+
+def _folder(document: str) -> str:
+    return (document.rpartition("/")[0] or "(top)") + "/"
 
 
 def _search(query: str, limit: int, library: Library) -> JsonObject:
@@ -136,6 +157,8 @@ def _title(hit: Found) -> str:
 def _snippet(hit: Found, asked: set[str]) -> str:
     """The stretch of the passage with most of the words asked for."""
     lines = lines_of(hit.document)[hit.first - 1 : hit.last]
+    if len(lines) > 1 and hit.first == hit.section.first and hit.section.title in lines[0]:
+        del lines[0]  # the heading stands beside it already
     text = " ".join(" ".join(lines).split())
     if len(text) <= _SNIPPET_CHARS:
         return text
@@ -193,6 +216,30 @@ def _section(document: Document, wanted: str, start: int, offset: int) -> JsonOb
         line = int(str(following["start"])) + section.first
         out["next"] = {"start": line, "offset": following["offset"]}
     return out | {"text": shown}
+
+
+def _several(name: str, start: int, library: Library) -> JsonObject:
+    """The documents of a kind or folder of the map, as many as fit; empty when there is none."""
+    folder = name.rstrip("/") + "/"
+    found = [
+        one
+        for one in library.documents
+        if ("*" in name and fnmatchcase(one.id, name)) or one.id.startswith(folder)
+    ]
+    if not found or not name:
+        return {}
+    lines: list[Json] = []
+    size = 0
+    for one in found[start:]:
+        line = f"{one.id} | {one.title}"
+        size += len(line.encode()) + 4
+        if lines and size > _OUTLINE_BYTES:
+            break
+        lines.append(line)
+    end = start + len(lines)
+    out: JsonObject = {"doc": name, "total_documents": len(found)}
+    out["next"] = {"start": end} if end < len(found) else None
+    return out | {"documents": lines}
 
 
 def _unknown_document(name: str, library: Library) -> JsonObject:

@@ -17,7 +17,6 @@ from contextctl.model.profile import Profile, value_at
 NOT_YET: dict[str, str] = {
     "/mcp": "no MCP server is started",
     "/defer": "no tool schema is deferred",
-    "/disclosure": "no skill and no knowledge is loaded",
     "/prefix/*/index": "this layer stays empty",
     "/history/recall": "older turns are not searched",
     "/compaction/when": "nothing is compacted",
@@ -27,13 +26,12 @@ NOT_YET: dict[str, str] = {
     "/stores": "there are no audit rows and no long-term memory yet",
     "/memory": "there is no long-term memory yet",
     "/plan": "no plan is kept",
-    "/subagents": "no subagent is offered",
-    "/limits/max_depth": "no subagent is offered",
     "/limits/done_when": "a task ends with an answer",
     "/remedies/disclose": "this remedy does nothing",
-    "/remedies/isolate": "this remedy does nothing",
     "/remedies/compact": "this remedy does nothing",
 }
+
+_WORKS = "skills"  # of the index layers, this one is there
 
 
 def not_yet(profile: Profile) -> Iterator[Found]:
@@ -41,7 +39,8 @@ def not_yet(profile: Profile) -> Iterator[Found]:
     values = profile.to_json()
     for pattern, instead in NOT_YET.items():
         for pointer in profile.origins:
-            if fnmatchcase(pointer, pattern) and not _is_off(value_at(values, pointer)):
+            value = value_at(values, pointer)
+            if fnmatchcase(pointer, pattern) and not _is_off(value) and value != _WORKS:
                 yield Found(pointer, f"not acted on yet: {instead}", severity="note")
 
 

@@ -122,6 +122,8 @@ class _Batch:
         """Ask every task to end where it is, and end the commands that are running."""
         self.setting.stop.set()
         self.setting.tools.close()
+        if self.setting.own is not None:
+            self.setting.own.close()
 
     def give_up(self, results: JsonlWriter, progress: Progress) -> None:
         """Tasks that did not end in time are interrupted; the others were never begun."""

@@ -101,6 +101,10 @@ def _outcome(live: Live, call: ToolCall) -> ToolOutcome:
     """The raw outcome of one call. What is not allowed is refused here, whatever was shown."""
     allowed = live.task.tools
     own = {spec.name for spec in live.setting.tools.specs()}
+    if live.setting.own is not None and call.name not in own:
+        outcome = live.setting.own.outcome(live, call)
+        if outcome is not None:
+            return outcome
     if call.name in live.profile.workspace.tools and call.name not in own:
         if call.name in WORKSPACE_TOOLS:
             answer = WorkspaceCalls(live.workspace, live.key, live.record).execute(

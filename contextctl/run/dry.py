@@ -8,7 +8,7 @@ Nothing is random here: the same profile and tasks give the same bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 
 from contextctl.core.assemble import Fold
@@ -16,21 +16,23 @@ from contextctl.core.count import Counter
 from contextctl.core.totals import Totals
 from contextctl.io.run_folder import TaskFolder
 from contextctl.io.workspace import Workspace
-from contextctl.model.message import ToolSpec
 from contextctl.model.profile import Profile
 from contextctl.model.record import Event, MessageAdded, StepTaken
 from contextctl.model.result import TaskResult
 from contextctl.model.task import Task
 from contextctl.run.journal import Audit, Journal, fresh
-from contextctl.run.opening import opening_events
 from contextctl.run.task import Ended
+
+
+Opening = Callable[[tuple[str, str]], Iterable[Event]]
+"""The facts a task begins with, given its session's name and key."""
 
 
 def dry_task(
     profile: Profile,
     counter: Counter,
     task: Task,
-    specs: Iterable[ToolSpec],
+    opening: Opening,
     workspace: Workspace,
     folder: TaskFolder,
     audit: Audit | None = None,
@@ -44,7 +46,7 @@ def dry_task(
     store, secrets = workspace.for_session(*session), profile.secrets.values()
     with closing(Journal(folder, store, audit, windows=windows, secrets=secrets)) as journal:
         walk = _Walk(profile, Fold(profile, counter), journal, task.id)
-        for event in opening_events(profile, task, specs, session):
+        for event in opening(session):
             if isinstance(event, MessageAdded) and event.message.role == "assistant":
                 walk.step()
             walk.take(event)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from contextctl.core.assemble import Fold
+from contextctl.core.isolation import ISOLATE
 from contextctl.core.result_pins import result_pins
 from contextctl.core.totals import Totals
 from contextctl.io.environment import read_environment
@@ -199,8 +200,8 @@ class Live:
             self._said(event.message)
         elif self.turn is not None and isinstance(event, CallStarted):
             self.turn.started.add(event.call_id)
-        elif self.turn is not None and isinstance(event, ResultArrived):
-            self.turn.answered.add(event.call_id)
+        elif isinstance(event, ResultArrived):
+            self._arrived(event)
         elif isinstance(event, UsageReported) and self.sent is not None:
             self.sent = None  # the provider refused this window: the next try is another one
         elif isinstance(event, UsageReported) and self.finished is not None:
@@ -209,6 +210,13 @@ class Live:
             self.totals.completion += event.completion_tokens
             self.totals.cached += event.cached_tokens
             self.totals.cost += event.cost_usd
+
+    def _arrived(self, event: ResultArrived) -> None:
+        if self.turn is not None:
+            self.turn.answered.add(event.call_id)
+        told = event.extra.get(ISOLATE)
+        if isinstance(told, dict):
+            self.totals.delegate(told)
 
     def _said(self, message: Message) -> None:
         if message.role != "assistant":

@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -28,12 +28,15 @@ from contextctl.io.workspace import Workspace
 from contextctl.model.ledger import ZONES
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile import Profile
+from contextctl.model.record import Event
 from contextctl.model.result import TaskResult
 from contextctl.model.summary import RunSummary
 from contextctl.model.task import Task
 from contextctl.run.batch import BatchEnd, run_batch
 from contextctl.run.dry import dry_task
 from contextctl.run.meter import Meter
+from contextctl.run.opening import opening_events
+from contextctl.run.own_tools import OwnTools, before_messages, open_own_tools, own_facts
 from contextctl.run.resume import INPUT, Plan, plan_resume
 from contextctl.run.setting import Model, Setting, Tools
 
@@ -73,13 +76,14 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
     stop = Flag()
     tools = open_tools(order.profile)
     model = None if order.dry_run else open_model(order.profile, stop=stop)
+    own = open_own_tools(order.profile)
     folder = order.folder()
     summary = RunSummary(str(folder.path), dry_run=order.dry_run)
     rule = order.profile.workspace
     with holding(folder.path):
         summary.warnings += _compared(order, folder)
         plan = plan_resume(order.tasks, folder) if order.resume else Plan([*order.tasks])
-        summary.warnings += plan.warnings
+        summary.warnings += [*plan.warnings, *own.warnings()]
         summary.skipped = len(plan.done)
         about = _about(order)
         folder.write_run_json({**about, "status": "running"})
@@ -87,15 +91,16 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
         with (
             closing(store),
             closing(tools),
+            closing(own),
             closing(AuditWriter(order.profile.stores.audit, folder.path)) as audit,
         ):
             workspace = Workspace(store, "s", "00", run=folder.path.name)
             if model is None:
-                end = _dry(order, tools, workspace, audit, folder, plan.todo, progress)
+                end = _dry(order, tools, workspace, audit, folder, plan.todo, progress, own)
             else:
                 setting = _setting(order, tools, model, workspace, audit, stop)
                 end = run_batch(
-                    setting,
+                    replace(setting, own=own),
                     plan.todo,
                     folder,
                     concurrency=order.concurrency,
@@ -132,6 +137,7 @@ def _dry(
     folder: RunFolder,
     todo: Sequence[Task],
     progress: Progress,
+    own: OwnTools,
 ) -> BatchEnd:
     profile, end = order.profile, BatchEnd()
     counter = counter_for(profile.tokenizer, profile.model.name)
@@ -139,25 +145,23 @@ def _dry(
         for task in todo:
             place = folder.task(task.id)
             stores = (workspace, place, audit)
-            ended = dry_task(
-                profile, counter, task, tools.specs(), *stores, windows=order.windows
-            )
+            opening = partial(_opening, profile, task, tools, own)
+            ended = dry_task(profile, counter, task, opening, *stores, windows=order.windows)
             results.append([{**ended.result.to_json(), INPUT: task.digest}])
             end.ended.append(ended)
             progress(ended.result)
     return end
 
 
+def _opening(
+    profile: Profile, task: Task, tools: Tools, own: OwnTools, session: tuple[str, str]
+) -> list[Event]:
+    opening = opening_events(profile, task, tools.specs(), session)
+    return before_messages(opening, own_facts(own, task, ()))
+
+
 def _refuse_impossible(order: Order) -> None:
     """What would fail for certain is refused before anything is asked or paid."""
-    required = [name for name, server in order.profile.mcp.items() if server.required]
-    if required:
-        origin = order.profile.origin(f"/mcp/{required[0]}")
-        raise ToolError(
-            f"{origin + ': ' if origin else ''}the MCP server '{required[0]}' is required and "
-            "cannot be started: this version of contextctl starts no MCP servers; "
-            "remove it, or set 'required: false' to run without its tools"
-        )
     for task in order.tasks:
         unknown = [name for name in task.tools or () if not _is_known(order.profile, name)]
         if unknown:
@@ -181,7 +185,8 @@ def _refuse_impossible(order: Order) -> None:
 
 def _is_known(profile: Profile, tool: str) -> bool:
     """Servers may offer any tool; what they offer is not known before they are asked."""
-    return tool in profile.tools or tool in profile.workspace.tools or bool(profile.mcp)
+    named = (profile.tools, profile.workspace.tools, profile.subagents)
+    return any(tool in names for names in named) or bool(profile.mcp)
 
 
 def _compared(order: Order, folder: RunFolder) -> list[str]:

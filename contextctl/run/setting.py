@@ -15,6 +15,7 @@ from contextctl.model.profile import Profile
 from contextctl.model.reply import Reply, Request
 from contextctl.run.journal import Audit
 from contextctl.run.meter import Meter
+from contextctl.run.own_tools import OwnTools
 
 
 class Tools(Protocol):
@@ -46,7 +47,8 @@ class Setting:
     """One run's profile (its windows resolved) and the doors to everything outside.
 
     ``counter_of`` gives the counter for a model's name, ``workspace`` is opened anew for each
-    task's session, and a set ``stop`` ends every task at its next step.
+    task's session, and a set ``stop`` ends every task at its next step. ``own`` is what contextctl
+    itself offers beside the profile's tools.
     """
 
     profile: Profile
@@ -58,3 +60,4 @@ class Setting:
     meter: Meter = field(default_factory=Meter)
     stop: threading.Event = field(default_factory=threading.Event)
     windows: bool = False
+    own: OwnTools | None = None

@@ -6,6 +6,7 @@ everything that must survive a crash is a fact, and what is left is to ask, to c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,13 +15,14 @@ from contextctl.errors import ContextctlError, ContextOverflow, ModelError, Outs
 from contextctl.io.run_folder import TaskFolder
 from contextctl.io.sessions import new_session
 from contextctl.model.message import JsonObject
-from contextctl.model.record import Opened
+from contextctl.model.record import Event, Opened
 from contextctl.model.result import TaskResult
 from contextctl.model.task import Task
 from contextctl.run.calls import answer_calls
 from contextctl.run.expect import check_answer, failed_checks
 from contextctl.run.live import Live
 from contextctl.run.opening import opening_events
+from contextctl.run.own_tools import own_facts
 from contextctl.run.past import catch_up, missing_pins, past_record
 from contextctl.run.setting import Setting
 from contextctl.run.step import take_step
@@ -44,10 +46,19 @@ class _Ending(NamedTuple):
     checks: tuple[JsonObject, ...] = ()
 
 
-def run_task(setting: Setting, task: Task, folder: TaskFolder, *, anew: bool = False) -> Ended:
+def run_task(
+    setting: Setting,
+    task: Task,
+    folder: TaskFolder,
+    *,
+    anew: bool = False,
+    session: tuple[str, str] | None = None,
+    given: Sequence[Event] = (),
+) -> Ended:
     """Run ``task``, or go on where its record ends. An expected failure is a result, never raised.
 
     ``anew`` runs an answered task again whose answer was not what it expects, unless it made calls.
+    A subagent is given its parent's ``session`` (name and key), and facts of its own.
     """
     remark = ""
     try:
@@ -55,7 +66,7 @@ def run_task(setting: Setting, task: Task, folder: TaskFolder, *, anew: bool = F
         if record and isinstance(record[0], Opened):
             opened = record[0]
         else:
-            opened = Opened(task.id, *new_session())
+            opened = Opened(task.id, *(session or new_session()))
         live = Live(setting, task, folder, opened)
     except ContextctlError as error:
         return Ended(TaskResult(task.id, "failed", error=str(error)), _is_outside(error))
@@ -70,6 +81,7 @@ def run_task(setting: Setting, task: Task, folder: TaskFolder, *, anew: bool = F
         if not record:
             session = (opened.session, opened.key)
             live.facts(*opening_events(setting.profile, task, setting.tools.specs(), session))
+        live.facts(*(given if not record else ()), *own_facts(setting.own, task, record))
         ending = _run(live)
     except ContextctlError as error:
         ending = _ended_by(error)
@@ -129,6 +141,7 @@ def _ended(live: Live, ending: _Ending) -> Ended:
         cost_usd=round(totals.cost, 10),
         peak=totals.peak,
         actions=dict(sorted(totals.actions.items())),
+        isolated=totals.isolated(),
         checks=ending.checks,
         error=ending.error,
         warnings=tuple(live.warnings),

@@ -89,7 +89,7 @@ def safe_id(name: str) -> str:
 
 
 def _document(outline: Outline, name: str, media: str, path: Path) -> Document | DocumentFault:
-    if not any(line.strip() for line in outline.lines):
+    if not any(line.strip() for line in outline.lines[outline.skipped :]):
         return DocumentFault(name, "holds no text")
     title = outline.title or path.stem
     text = "\n".join(outline.lines)
