@@ -47,7 +47,10 @@ def show_profile(
     *,
     origin: Annotated[bool, typer.Option(help="Show the file:line that set each value.")] = False,
 ) -> None:
-    """Print the resolved profile with its defaults; ${VAR} stays as it was written."""
+    """Print the resolved profile with its defaults; ${VAR} stays as it was written.
+
+    Example:  contextctl profile show coding --origin
+    """
     loaded = load_profile(profile, sets or ())
     if output is ShowFormat.yaml:
         show(profile_yaml(loaded, origins=origin))
@@ -63,7 +66,10 @@ def diff_profiles(
     after: Annotated[str, typer.Argument(metavar="B", show_default=False)],
     output: Annotated[Format, typer.Option("--format")] = Format.text,
 ) -> None:
-    """Print every value that differs between two profiles, and where each was set."""
+    """Print every value that differs between two profiles, and where each was set.
+
+    Example:  contextctl profile diff staging prod
+    """
     differences = profile_differences(load_profile(before), load_profile(after))
     if output is Format.json:
         show_json({"differences": [_json(difference) for difference in differences]})

@@ -40,7 +40,10 @@ def show_schema(
     ] = None,
     output: Annotated[Format, typer.Option("--format")] = Format.text,
 ) -> None:
-    """Print a JSON Schema, or what one KEY means: its type, default and the keys below it."""
+    """Print a JSON Schema, or what one KEY means: its type, default and the keys below it.
+
+    Example:  contextctl schema profile budget.reduce
+    """
     whole = schema(name.value)
     if key is None:
         show_json(whole)

@@ -45,6 +45,8 @@ def validate(
     profile is not there.
 
     PROFILE is a path, or the name of a file in profiles/ or of a shipped profile.
+
+    Example:  contextctl validate profiles/prod.yaml --strict
     """
     problems: list[Problem] = []
     unusable = 0

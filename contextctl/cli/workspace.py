@@ -40,7 +40,10 @@ def register(app: typer.Typer) -> None:
 
 
 def ls(run: Run, output: As = Format.text) -> int:
-    """List the refs of a run: size, task, and the names models gave."""
+    """List the refs of a run: size, task, and the names models gave.
+
+    Example:  contextctl workspace ls latest
+    """
     workspace = run_workspace(run, Path.cwd())
     refs, labels = workspace.refs(), workspace.labels()
     if output is Format.json:
@@ -67,7 +70,10 @@ def read(
     limit: Annotated[int | None, typer.Option(help="How many lines; all of them if unset.")] = None,
     output: As = Format.text,
 ) -> int:
-    """Print the content of a ref as it was before it left the window."""
+    """Print the content of a ref as it was before it left the window.
+
+    Example:  contextctl workspace read latest REF
+    """
     workspace = run_workspace(run, Path.cwd())
     row = workspace.find(ref)
     text = _text(workspace, row)
@@ -86,7 +92,10 @@ def search(
     limit: Annotated[int, typer.Option(help="Matches shown of one ref.")] = 20,
     output: As = Format.text,
 ) -> int:
-    """Search the content of all refs of a run, or of one. Lines count from 0."""
+    """Search the content of all refs of a run, or of one. Lines count from 0.
+
+    Example:  contextctl workspace search latest "error"
+    """
     if not pattern:
         raise UsageError("PATTERN must not be empty")
     workspace = run_workspace(run, Path.cwd())
@@ -112,7 +121,10 @@ def export(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write to.")],
     output: As = Format.text,
 ) -> int:
-    """Write one file per ref with its whole content: REF.txt, REF.json or REF.bin."""
+    """Write one file per ref with its whole content: REF.txt, REF.json or REF.bin.
+
+    Example:  contextctl workspace export latest --out refs
+    """
     workspace = run_workspace(run, Path.cwd())
     refs = workspace.refs()
     out.mkdir(parents=True, exist_ok=True)
@@ -142,6 +154,8 @@ def gc(
     """Remove refs by age or all of a run, then content that nothing leads to.
 
     With neither --older-than nor --all, no ref is removed.
+
+    Example:  contextctl workspace gc latest --older-than 30d --dry-run
     """
     if everything and older_than is not None:
         raise UsageError("give --older-than or --all, not both")

@@ -189,7 +189,7 @@ def rule_note(profile: Profile, one: Sized, action: Action | None, *, always: bo
     if not profile.remedies.shape:
         return "whole: nothing is shaped"
     cap = profile.max_tokens_for(one.item.name)
-    own = one.item.name in profile.tools
+    own = profile.result_rule(one.item.name).max_tokens is not None
     key = f"tools.{one.item.name}.result" if own else "shaping"
     return f"whole: under {cap:,} of {key}.max_tokens"
 

@@ -12,11 +12,11 @@ from contextctl.model.message import Json, JsonObject
 _SHOWN_TOOLS = 12
 _WIDTH = 96
 _WHY = {
-    "budget": "late and deep: a cut at the front re-bills the whole window",
-    "shaping": "results over this are cut in the middle, whole by ref",
-    "history": "live_share starts a batch, recent_share stays whole",
-    "compaction": "nothing is compacted while digests are enough",
-    "workspace": "one reader is enough, and cheaper than five",
+    "budget": "A cut at the front re-bills the whole window: late and deep is cheaper than often.",
+    "shaping": "Longer results are cut in the middle; the whole text stays readable by its ref.",
+    "history": "A batch starts at live_share of the window and leaves recent_share of it whole.",
+    "compaction": "The last step is never touched.",
+    "workspace": "One reader of what left the window is enough, and cheaper than five.",
 }
 
 
@@ -29,7 +29,7 @@ def _lines(draft: Draft) -> Iterator[str]:
     many = f"{draft.traces} traces" if draft.traces > 1 else "one trace"
     yield f"# Drafted from {draft.source}: {many}, {draft.steps:,} steps."
     yield from _measured(draft)
-    yield "# Change a number and look again: contextctl replay THIS TRACE; contextctl explain"
+    yield "# Change a number, look again: contextctl replay PROFILE TRACE, then contextctl explain."
     yield "version: 1"
     yield f"name: {yaml_scalar(draft.name)}"
     yield "model:"
@@ -40,7 +40,7 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield f"  reserve_output: {draft.reserve_output}"
     for key, value in draft.settings.items():
         if key in _WHY:
-            yield f"# {_WHY[key][0].upper()}{_WHY[key][1:]}."
+            yield f"# {_WHY[key]}"
         yield from _section(key, value)
     yield from _tools(draft.tools)
 

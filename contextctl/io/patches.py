@@ -1,7 +1,8 @@
-"""Patches that ``git apply`` takes from wherever it is called in the repository.
+"""Patches for ``git apply``.
 
 Inside a repository a patch carries git's own header and paths from its top; outside, paths from the
-working directory (``git apply`` and ``patch -p1`` read both).
+working directory (``git apply`` and ``patch -p1`` read both). From a folder below, git passes over
+files above it without a word: ``apply_command`` then says where to stand.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import difflib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -34,10 +36,23 @@ def created(path: Path, text: str) -> str:
     return header + mode + "".join(_ended(lines))
 
 
+def apply_command(path: Path) -> str:
+    """``git apply``, from the top of the repository where the file is above this folder."""
+    real, here = Path(os.path.abspath(path)), Path.cwd()  # noqa: PTH100  # as in _place
+    top = _top(real)
+    if top is None or real.is_relative_to(here):
+        return "git apply"
+    return f"git -C {quote(Path(os.path.relpath(top)).as_posix())} apply"
+
+
+def _top(real: Path) -> Path | None:
+    return next((folder for folder in real.parents if (folder / ".git").exists()), None)
+
+
 def _place(path: Path) -> tuple[str, str]:
     """How a patch names a file, and git's header where there is a repository."""
     real = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links of the tree
-    top = next((folder for folder in real.parents if (folder / ".git").exists()), None)
+    top = _top(real)
     if top is None:
         return Path(os.path.relpath(real)).as_posix(), ""
     shown = real.relative_to(top).as_posix()

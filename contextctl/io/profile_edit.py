@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from contextctl.io.patches import created, difference
+from contextctl.io.patches import apply_command, created, difference
 from contextctl.model.explanation import Edit
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile import Profile, pointer_parts
@@ -40,6 +40,11 @@ def patch_for(profile: Profile, edits: Sequence[Edit]) -> str:
 def created_patch(path: str, text: str) -> str:
     """A patch that makes a new file below the working directory, under a name that is free."""
     return created(Path(path), text)
+
+
+def applied_by(path: str) -> str:
+    """The command that takes the patch of the file at ``path``."""
+    return apply_command(Path(path))
 
 
 def edited_text(text: str, edits: Sequence[Edit], *, quoted: bool = False) -> str | None:
@@ -166,7 +171,7 @@ def _child(node: yaml.MappingNode, key: str) -> tuple[yaml.Node, yaml.Node] | No
 
 
 def _only_change(before: str, after: str, keys: Sequence[str], value: Json) -> bool:
-    old, new = yaml.safe_load(before), yaml.safe_load(after)
+    old, new = _unshared(yaml.safe_load(before)), _unshared(yaml.safe_load(after))
     here = new
     for key in keys[:-1]:
         here = here.get(key) if isinstance(here, dict) else None
@@ -175,6 +180,13 @@ def _only_change(before: str, after: str, keys: Sequence[str], value: Json) -> b
     _remove(new, keys)
     _remove(old, keys)
     return bool(_pruned(old) == _pruned(new))
+
+
+def _unshared(tree: Json) -> Json:
+    """The same values with every alias written out: an edit of an anchor shows at each of them."""
+    if isinstance(tree, dict):
+        return {key: _unshared(item) for key, item in tree.items()}
+    return [_unshared(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _remove(tree: Json, keys: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from contextctl.model.explanation import Advice, BucketRow, Explanation, Growth, Root, Rung
 from contextctl.model.ledger import Action
-from contextctl.report.columns import WIDTH, table, wrapped
+from contextctl.report.columns import WIDTH, chunks, table, wrapped
 
 _LABEL = 8
 
@@ -193,7 +193,7 @@ def _fix(why: Explanation) -> Iterator[str]:
         )  # fmt: skip
         yield from wrapped(f"{fix.why}; step {why.step} then {left}", "     ", "TRY  ")
         for line in (fix.patch or fix.lines).splitlines():
-            yield from wrapped(line, "  ", "  ")
+            yield from chunks(f"  {line}", "   ")
     label = "NEXT"
     for command in why.next:
         yield from wrapped(command, "     ", f"{label:<5}")

@@ -39,7 +39,8 @@ def _lines(outcome: Outcome, run: str) -> Iterator[str]:
         for kind, count in result.actions.items():
             actions[kind] = actions.get(kind, 0) + count
     done = ", ".join(f"{kind} {count:,}" for kind, count in sorted(actions.items())) or "none"
-    yield f"{len(outcome.results)} traces, {outcome.steps:,} steps   actions: {done}"
+    many = "1 trace" if len(outcome.results) == 1 else f"{len(outcome.results)} traces"
+    yield f"{many}, {outcome.steps:,} steps   actions: {done}"
     yield _saving(outcome)
     worst = outcome.worst
     if worst is None:

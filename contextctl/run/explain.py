@@ -10,7 +10,7 @@ from contextctl.core.explain import Beside, explain_step
 from contextctl.core.field_use import field_uses
 from contextctl.core.seen import Seen
 from contextctl.core.whatif import Case, assembled, first_enough, needed_edits, rungs
-from contextctl.io.profile_edit import created_patch, patch_for, settings_yaml
+from contextctl.io.profile_edit import applied_by, created_patch, patch_for, settings_yaml
 from contextctl.io.run_folder import safe_name
 from contextctl.model.explanation import Edit, Explanation, Fix, Rung
 from contextctl.model.ledger import LedgerReport, Usage
@@ -18,8 +18,8 @@ from contextctl.model.profile import Profile, Remedies, WorkspaceRule, value_at
 from contextctl.model.record import Noted, UsageReported
 from contextctl.run.inspect import Look, Subject, look_at
 
-WORTH_TRYING = 0.25
-"""A window that is emptier than this has no need of a remedy."""
+MILDEST_CAP = 600
+"""A first profile gets no cap below this where the default remedies are enough without it."""
 
 
 def explain_subject(subject: Subject, number: int | None) -> Explanation:
@@ -35,7 +35,7 @@ def explain_subject(subject: Subject, number: int | None) -> Explanation:
     case = Case(
         subject.profile, subject.counter, subject.events[:at], now, look.before, look.totals, fields
     )
-    found = rungs(case) if now.ratio >= WORTH_TRYING else ()
+    found = rungs(case) if now.zone != "safe" else ()
     fix = _fix(subject, case, found)
     messages = look.step.assembly.messages
     seen = Seen(subject.profile, subject.events, at, now, look.past, messages)
@@ -88,27 +88,37 @@ def _why(taken: Sequence[Rung]) -> str:
 def _new_profile(subject: Subject, case: Case, taken: Sequence[Rung]) -> Fix | None:
     """A first profile for a bare trace: its model, and the rule of the first rung; all remedies
     on, as by default. Tried as it will be read."""
-    model = subject.profile.model
-    rule = [edit for edit in needed_edits(_plain(subject.profile), taken) if _is_rule(edit)]
     name = safe_name(subject.task)
-    head = [Edit("/version", 1), Edit("/name", name), Edit("/model/name", model.name)]
-    head += _set_by_hand(subject.profile)
-    lines = settings_yaml([*head, *rule])
+    head = [
+        Edit("/version", 1),
+        Edit("/name", name),
+        Edit("/model/name", subject.profile.model.name),
+        *_set_by_hand(subject.profile),
+    ]
     trial = replace(case, profile=_plain(subject.profile))
-    total = assembled(trial, rule, case.events).total
-    path = f"profiles/{name}.yaml"
+    rule = [edit for edit in needed_edits(trial.profile, taken) if _is_rule(edit)]
+    total = assembled(trial, (), case.events).total
+    if total > case.now.usable or not any(_is_harsh(edit) for edit in rule):
+        total = assembled(trial, rule, case.events).total
+    else:
+        rule = []
     spare = case.now.usable - total
+    lines = settings_yaml([*head, *rule])
+    path = f"profiles/{name}.yaml"
     text = f"# Drafted by contextctl explain: step {case.now.step} then fits.\n{lines}"
+    with_rule = f" and the rule of rung {taken[0].number}" if rule else ""
     return Fix(
-        why=f"a profile with the default remedies and the rule of rung {taken[0].number}"
-        if taken and rule
-        else "a profile with the default remedies",
+        why=f"a profile with the default remedies{with_rule}",
         total=total,
         spare=spare,
         lines=lines,
         patch=created_patch(path, text) if spare >= 0 else "",
         path=path,
     )
+
+
+def _is_harsh(edit: Edit) -> bool:
+    return isinstance(edit.value, int) and edit.value < MILDEST_CAP
 
 
 def _set_by_hand(profile: Profile) -> Iterator[Edit]:
@@ -173,7 +183,8 @@ def _next(subject: Subject, now: LedgerReport, fix: Fix | None) -> Iterator[str]
     """The commands to type after this one."""
     flags = subject.flags
     if fix is not None and fix.patch:
-        yield f"contextctl explain {subject.shown}{flags} --step {now.step} --patch | git apply"
+        again = f"contextctl explain {subject.shown}{flags} --step {now.step}"
+        yield f"{again} --patch | {applied_by(fix.path)}"
     if subject.bare:
         yield f"contextctl init --from {subject.trace_shown}{flags}"
     elif fix is None:

@@ -15,6 +15,7 @@ from shlex import quote
 from contextctl.core.seen import Past
 from contextctl.core.trace_events import trace_events
 from contextctl.core.walk import Walked, walk
+from contextctl.core.whatif import settled
 from contextctl.errors import RecordError, UsageError
 from contextctl.io.model_windows import resolve_window
 from contextctl.io.profile_saved import restore_profile
@@ -25,7 +26,7 @@ from contextctl.io.traces import read_traces
 from contextctl.io.vocab import counter_for
 from contextctl.model.counter import Counter
 from contextctl.model.ledger import LedgerReport
-from contextctl.model.message import Json
+from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.record import Event, MessageAdded, ResultArrived, StepTaken
 from contextctl.model.trace import Trace
@@ -193,7 +194,7 @@ def _traced(trace: Trace, profile: Profile, path: Path, asked: Asked) -> Subject
         task=trace.id,
         profile=profile,
         counter=counter_for(profile.tokenizer, profile.model.name),
-        events=tuple(events),
+        events=tuple(settled(events)),
         trace=path,
         bare=not asked.profile,
         named_by_trace=not (asked.profile or asked.model),
@@ -232,7 +233,7 @@ def _from_run(run: RunFolder, asked: Asked) -> Subject:
             " to see the run as it was"
         )
     elif isinstance(saved, dict):
-        loaded = restore_profile(saved)
+        loaded = _with_file(restore_profile(saved), about, asked.base)
     else:
         raise RecordError(f"'{run.run_json}' holds no profile; name one with --profile")
     name = asked.task if asked.task is not None else _worst(run)
@@ -246,6 +247,22 @@ def _from_run(run: RunFolder, asked: Asked) -> Subject:
     return Subject(
         name, loaded, counter, events, run, shown=shown, flags=_flags(asked, loaded, run=True)
     )
+
+
+def _with_file(restored: Profile, about: JsonObject, base: Path) -> Profile:
+    """The profile as it was, and the file it came from, so that an edit can be offered for it."""
+    path = str(about.get("profile_path") or "")
+    if not path or not (base / path).is_file():
+        return restored
+    arguments = about.get("arguments")
+    sets = arguments.get("set") if isinstance(arguments, dict) else None
+    try:
+        now = load_profile(path, [str(one) for one in sets] if isinstance(sets, list) else ())
+    except UsageError:  # it was changed since, and is no profile now
+        return restored
+    if resolve_window(now).digest == restored.digest:
+        return replace(restored, path=now.path, origins=now.origins)
+    return replace(restored, path=now.path)
 
 
 def _flags(asked: Asked, profile: Profile, *, run: bool = False) -> str:

@@ -1,0 +1,57 @@
+"""A record with a stretch of it delegated or compacted is still a record that can be folded."""
+
+from __future__ import annotations
+
+from contextctl.core.assemble import assemble
+from contextctl.core.booked import compacted, isolated
+from contextctl.core.validity import window_problems
+from contextctl.model.record import Event, UsageReported
+from tests.unit.core.folding import Words, opened, profile, turn, user
+
+
+def long_record() -> tuple[Event, ...]:
+    events: list[Event] = [opened(), user("go")]
+    for number in range(1, 21):
+        events += turn(number, 500 if 4 <= number <= 7 else 20)
+    return tuple(events)
+
+
+def test_the_delegated_stretch_is_the_one_that_reads_most() -> None:
+    found = isolated(long_record(), Words(), 5)
+    assert found is not None
+    events, said = found
+    assert said.startswith("steps ")
+    first, last = (int(n) for n in said.split()[1].split("-"))
+    assert first <= 4
+    assert last >= 7
+    window = assemble(profile(50_000), events, Words())
+    assert window_problems(window.messages, window.messages) == ()
+
+
+def test_user_messages_inside_end_a_stretch_and_survive_a_compaction() -> None:
+    events: list[Event] = [
+        opened(),
+        user("go"),
+        *turn(1, 900),
+        user("only blue ones"),
+        *turn(2, 900),
+    ]
+    for number in range(3, 10):
+        events += turn(number, 5)
+    assert isolated(tuple(events), Words(), 5) is None  # no two of the long steps stand together
+    found = compacted(tuple(events), Words(), 5)
+    assert found is not None
+    window = assemble(profile(50_000), found[0], Words())
+    assert any(m.get("content") == "only blue ones" for m in window.messages)
+
+
+def test_too_little_is_not_worth_a_summary() -> None:
+    assert compacted((opened(), user("go"), *turn(1, 900)), Words(), 0) is None
+    assert isolated((opened(), user("go"), *turn(1, 900)), Words(), 0) is None
+
+
+def test_what_a_provider_counted_of_the_whole_is_left_out() -> None:
+    events = [*long_record(), UsageReported(20, "m", 9_000)]
+    found = compacted(tuple(events), Words(), 5)
+    assert found is not None
+    assert not any(isinstance(event, UsageReported) for event in found[0])
