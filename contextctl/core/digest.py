@@ -87,7 +87,7 @@ class DigestLine:
         kept: list[int] = []
         for at in best:
             chars = len(self.facts[at].value) + 2
-            if chars <= fact_chars:
+            if chars <= fact_chars or not (call or kept):  # a line without a call keeps its best
                 fact_chars -= chars
                 kept.append(at)
         facts = tuple(self.facts[at] for at in sorted(kept))
