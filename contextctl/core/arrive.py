@@ -11,9 +11,11 @@ from dataclasses import replace
 from contextctl.core.arguments import replayable
 from contextctl.core.call_line import own_text
 from contextctl.core.count import message_parts
+from contextctl.core.drift import call_answered
 from contextctl.core.facts import Facts, extract_facts
 from contextctl.core.native_search import discovered
 from contextctl.core.pairs import close_open_calls, place_strays
+from contextctl.core.reminders import window_answered
 from contextctl.core.results import result_piece, stray_piece
 from contextctl.core.state import State
 from contextctl.core.tool_array import load
@@ -48,6 +50,7 @@ def add_result(state: State, event: ResultArrived) -> None:
         place_strays(state)
         return
     name = event.name or call.name
+    call_answered(state, call, event.content)
     frame = Message(role="tool", tool_call_id=event.call_id)
     state.view.append(result_piece(state, "result", frame, replace(event, name=name)))
     place_strays(state)
@@ -71,6 +74,7 @@ def add_retrieved(state: State, event: RetrievedAdded) -> None:
 
 def _add_assistant(state: State, message: Message) -> None:
     state.step += 1
+    window_answered(state)
     load(state, discovered(message.extra))
     if (
         not message.tool_calls

@@ -17,9 +17,11 @@ from contextctl.core.batch import answered, settle
 from contextctl.core.calibration import report_usage
 from contextctl.core.count import Counter
 from contextctl.core.ledger import report
+from contextctl.core.memory_view import memory_forgotten, memory_read
 from contextctl.core.pins import set_pin, task_pins
-from contextctl.core.plan import end_stage, set_todo
+from contextctl.core.plan import brief_made, end_stage, output_saved, set_todo
 from contextctl.core.prefix import refresh_layers
+from contextctl.core.reminders import due_once, slot_set, slots_delivered, window_sent
 from contextctl.core.state import State
 from contextctl.core.tool_array import activate, on_demand
 from contextctl.core.tool_search import OnDemand
@@ -27,16 +29,21 @@ from contextctl.core.view import message_bytes
 from contextctl.model.assembly import Assembly
 from contextctl.model.profile import Profile
 from contextctl.model.record import (
+    BriefMade,
     CallStarted,
     EnvironmentRead,
     Event,
     IndexRead,
+    MemoryForgotten,
+    MemoryRead,
     MessageAdded,
     Noted,
     Opened,
+    OutputSaved,
     PinSet,
     ResultArrived,
     RetrievedAdded,
+    SlotDelivered,
     SlotSet,
     StageEnded,
     StepTaken,
@@ -106,6 +113,7 @@ class Fold:
             stable=stable,
             needs=() if state.waiting is None else (state.waiting.need,),
             compactions=tuple(state.compacting.tried),
+            delivers=due_once(state) if fits else (),
         )
 
     def shown(self, call_id: str) -> str | None:
@@ -129,6 +137,7 @@ class Fold:
         """The window was sent: what comes next is measured against it."""
         self._settle()
         state = self._state
+        window_sent(state)
         state.last_total = state.total
         state.last_raw = state.fixed + sum(state.raw_parts.values())
         state.view.settled()
@@ -154,7 +163,10 @@ _HANDLERS: dict[type[Event], Callable[[State, Any], None]] = {
     ToolsListed: readings.tools_listed,
     ToolsActivated: activate,
     IndexRead: readings.index_read,
-    SlotSet: readings.slot_set,
+    SlotSet: slot_set,
+    SlotDelivered: slots_delivered,
+    MemoryRead: memory_read,
+    MemoryForgotten: memory_forgotten,
     TaskGiven: task_pins,
     PinSet: set_pin,
     MessageAdded: add_message,
@@ -164,6 +176,8 @@ _HANDLERS: dict[type[Event], Callable[[State, Any], None]] = {
     CallStarted: _ignore,
     StageEnded: end_stage,
     TodoSet: set_todo,
+    OutputSaved: output_saved,
+    BriefMade: brief_made,
     SummaryMade: answered,
     Noted: _ignore,
 }

@@ -8,6 +8,7 @@ window only grows at its tail, so a provider's prompt cache keeps its prefix (SP
 from __future__ import annotations
 
 from contextctl.core.caps import over_caps, reduce_to_caps, tell_caps
+from contextctl.core.drift import with_task
 from contextctl.core.pairs import close_open_calls
 from contextctl.core.pins import accept_pins
 from contextctl.core.prefix import accept_environment
@@ -53,6 +54,7 @@ def _fit(state: State) -> None:
     keep_discovered(state)
     refresh_tools(state)
     recall_older(state)
+    with_task(state)
     tell_caps(state)
 
 

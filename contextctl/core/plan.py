@@ -6,7 +6,7 @@ import re
 
 from contextctl.core.state import State
 from contextctl.model.message import JsonObject
-from contextctl.model.record import StageEnded, Todo, TodoSet
+from contextctl.model.record import BriefMade, OutputSaved, StageEnded, Todo, TodoSet
 
 STATUSES = ("pending", "active", "done", "failed")
 MARKS = {"pending": " ", "active": ">", "done": "x", "failed": "!"}
@@ -17,6 +17,17 @@ HEAD = {"en": "- todo: {done} of {all} done", "zh": "- todo：共 {all} 项，�
 def set_todo(state: State, event: TodoSet) -> None:
     """The list replaces the one before."""
     state.todo = event.items
+
+
+def output_saved(state: State, event: OutputSaved) -> None:
+    """An item's output is known by its name; a later one of that name takes its place."""
+    kept = [o for o in state.outputs if (o.item, o.name) != (event.item, event.name)]
+    state.outputs = (*kept, event)
+
+
+def brief_made(state: State, event: BriefMade) -> None:
+    """The last brief stands at the tail."""
+    state.brief = event.text
 
 
 def end_stage(state: State, _event: StageEnded) -> None:

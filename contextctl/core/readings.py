@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextctl.core.prefix import refresh_layers
 from contextctl.core.state import State
-from contextctl.model.record import EnvironmentRead, IndexRead, Opened, SlotSet, ToolsListed
+from contextctl.model.record import EnvironmentRead, IndexRead, Opened, ToolsListed
 
 
 def opened(state: State, event: Opened) -> None:
@@ -32,8 +32,3 @@ def index_read(state: State, event: IndexRead) -> None:
     if event.source not in state.indexes_shown:
         state.indexes_shown[event.source] = event.entries
         refresh_layers(state)
-
-
-def slot_set(state: State, event: SlotSet) -> None:
-    """A source overwrites its own slot and no other."""
-    state.slots[event.key] = event.text

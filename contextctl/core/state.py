@@ -20,7 +20,7 @@ from contextctl.model.assembly import Need, Offload
 from contextctl.model.ledger import Action
 from contextctl.model.message import Json, JsonObject, ToolCall, ToolSpec
 from contextctl.model.profile import Profile
-from contextctl.model.record import Todo, event_id
+from contextctl.model.record import MemoryRead, OutputSaved, Todo, event_id
 
 DEFAULT_WINDOW = 32_768
 
@@ -68,6 +68,14 @@ class State:
     question: Piece | None = None
     refs_shown: bool = False
     slots: dict[str, str] = field(default_factory=dict)
+    once_shown: tuple[str, ...] = ()
+    delivered: set[str] = field(default_factory=set)
+    called: tuple[tuple[str, str], ...] = ()
+    told_calls: set[str] = field(default_factory=set)
+    memory_reads: dict[str, MemoryRead] = field(default_factory=dict)
+    memory_calls: dict[str, frozenset[str]] = field(default_factory=dict)
+    outputs: tuple[OutputSaved, ...] = ()
+    brief: str = ""
     raw_parts: dict[str, int] = field(default_factory=dict)
     offloads: list[Offload] = field(default_factory=list)
     new_actions: list[Action] = field(default_factory=list)

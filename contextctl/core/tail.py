@@ -10,6 +10,7 @@ from contextctl.core.count import message_parts
 from contextctl.core.pins import pin_news
 from contextctl.core.plan import todo_lines
 from contextctl.core.prefix import environment_news, index_news
+from contextctl.core.reminders import reminder_lines
 from contextctl.core.state import State
 from contextctl.model.message import JsonObject, Message
 
@@ -18,8 +19,7 @@ HEADING = {"en": "[now] State of this run, not a request:", "zh": "[当前] 运�
 
 def tail_message(state: State) -> tuple[JsonObject, int] | None:
     """The tail block and its tokens, or None when there is nothing to say."""
-    lines = [f"- {text}" for text in state.profile.reminders.values() if text]
-    lines += [f"- {text}" for key, text in sorted(state.slots.items()) if text]
+    lines = reminder_lines(state)
     lines += environment_news(state)
     lines += [f"- {line}" for line in index_news(state)]
     lines += [f"- {line}" for line in pin_news(state)]

@@ -41,6 +41,7 @@ class Assembly:
     ``ledger.status`` is ``overflow`` when the window must not be sent: ``messages`` is then empty.
     ``needs`` may be left unanswered: the window then holds what could be done without an answer.
     ``compactions`` are those this step tried, to be audited before the window is sent.
+    ``delivers`` are the ``once:`` slots in its tail: delivered once the model has answered.
     """
 
     messages: tuple[JsonObject, ...]
@@ -51,3 +52,4 @@ class Assembly:
     offloads: tuple[Offload, ...] = ()
     stable: int = 0
     compactions: tuple[Compaction, ...] = ()
+    delivers: tuple[str, ...] = ()

@@ -174,6 +174,37 @@ class SlotSet:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotDelivered:
+    """``once:`` slots stood in the window of ``step``, and the model answered it: they are gone."""
+
+    kind: ClassVar[str] = "slot_delivered"
+    keys: tuple[str, ...]
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRead:
+    """What was recalled from long-term memory for ``query``, best first.
+
+    An item is ``{"id", "kind", "text", "source", "month"}``. ``shown`` is false where the answer of
+    a call holds them already.
+    """
+
+    kind: ClassVar[str] = "memory"
+    query: str = ""
+    items: tuple[Mapping[str, Json], ...] = ()
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryForgotten:
+    """Memories that were deleted since they were read: no later window may hold them."""
+
+    kind: ClassVar[str] = "memory_forgotten"
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StageEnded:
     """A stage of the work is complete: the preferred moment for a compaction."""
 
@@ -183,10 +214,18 @@ class StageEnded:
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One item of the plan. ``status`` is ``pending``, ``active``, ``done`` or ``failed``."""
+    """One item of the plan. ``status`` is ``pending``, ``active``, ``done`` or ``failed``.
+
+    ``id`` names it (its place in the list, when it has none), ``after`` are the ids of items that
+    have to be done first, ``parent`` is the item it is a part of, ``note`` how it ended.
+    """
 
     text: str
     status: str = "pending"
+    id: str = ""
+    after: tuple[str, ...] = ()
+    parent: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +234,24 @@ class TodoSet:
 
     kind: ClassVar[str] = "todo"
     items: tuple[Todo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSaved:
+    """What an item of the plan produced stands in the workspace, under ``ref``."""
+
+    kind: ClassVar[str] = "output"
+    item: str
+    name: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class BriefMade:
+    """What has changed in the plan since the last brief, for people and for the next window."""
+
+    kind: ClassVar[str] = "brief"
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +297,13 @@ Event: TypeAlias = (
     | UsageReported
     | PinSet
     | SlotSet
+    | SlotDelivered
+    | MemoryRead
+    | MemoryForgotten
     | StageEnded
     | TodoSet
+    | OutputSaved
+    | BriefMade
     | SummaryMade
     | Noted
 )
@@ -264,8 +326,13 @@ EVENTS: dict[str, type[Event]] = {
         UsageReported,
         PinSet,
         SlotSet,
+        SlotDelivered,
+        MemoryRead,
+        MemoryForgotten,
         StageEnded,
         TodoSet,
+        OutputSaved,
+        BriefMade,
         SummaryMade,
         Noted,
     )
@@ -327,7 +394,10 @@ def _list(raw: Mapping[str, Json], key: str) -> list[Json]:
 def _todo(item: Json) -> Todo:
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         raise ValueError("an item of a 'todo' event needs a 'text'")
-    return Todo(str(item["text"]), str(item.get("status", "pending")))
+    texts = {key: str(item[key]) for key in ("status", "id", "parent", "note") if key in item}
+    after = item.get("after")
+    names = tuple(map(str, after)) if isinstance(after, list) else ()
+    return Todo(str(item["text"]), after=names, **texts)
 
 
 def _frozen(value: Json) -> object:

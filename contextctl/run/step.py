@@ -11,7 +11,7 @@ from contextctl.io.model_map import model_facts
 from contextctl.model.assembly import Assembly
 from contextctl.model.ledger import LedgerReport
 from contextctl.model.message import Message
-from contextctl.model.record import Event, MessageAdded, UsageReported
+from contextctl.model.record import Event, MessageAdded, SlotDelivered, UsageReported
 from contextctl.model.reply import Reply, Request
 from contextctl.run.live import Live, model_error
 
@@ -101,7 +101,11 @@ def _send(live: Live, assembly: Assembly) -> Reply:
 def _answered(live: Live, assembly: Assembly, reply: Reply) -> None:
     """The reply and its usage are facts, its calls under ids that no earlier call has."""
     calls = tuple(replace(call, id=live.fresh_id(call.id)) for call in reply.message.tool_calls)
-    facts: list[Event] = [MessageAdded(_as_assistant(replace(reply.message, tool_calls=calls)))]
+    said = _as_assistant(replace(reply.message, tool_calls=calls))
+    step = assembly.ledger.step
+    # Before the reply: torn apart by a crash, the window is sent again, and nothing told twice.
+    facts: list[Event] = [SlotDelivered(assembly.delivers, step)] if assembly.delivers else []
+    facts.append(MessageAdded(said))
     usage = reply.usage
     if usage is not None and usage.prompt_tokens:
         facts.append(
