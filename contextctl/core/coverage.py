@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from contextctl.core.workspace_tools import WORKSPACE_TOOLS
-from contextctl.model.failure import ARGUMENTS, DISCOVERY_NOTE, EXECUTION_NOTE
+from contextctl.model.failure import ARGUMENTS
 from contextctl.model.message import Json, ToolCall
-from contextctl.model.record import MessageAdded, Noted, Record, ResultArrived, StepTaken
+from contextctl.model.own_sources import SKILLS
+from contextctl.model.record import MessageAdded, Record, ResultArrived, StepTaken, ToolsListed
 from contextctl.model.subagent import SourceFailure
 
 SourceOf = Callable[[ToolCall], str]
 _LABEL_CHARS = 100
 _ERROR_CHARS = 160
-# Reading back what is already there, and looking for a tool or a skill, is no source of anything.
-_NO_SOURCES = frozenset({*WORKSPACE_TOOLS, "view_skill", "tool_search"})
+# A call that was refused or led nowhere is a slip of the model, not a source that failed.
+_FAILURE = "failure"
 _NOT_RUN = (ARGUMENTS, "discovery.")
 
 
@@ -31,13 +31,14 @@ class Coverage:
 
 def coverage(record: Record, source_of: SourceOf | None = None) -> Coverage:
     """The sources of the calls that were run. ``source_of`` names a call's source, ``""`` when it
-    has none; by default each tool with each of its arguments is one."""
+    has none; by default each tool with each of its arguments is one. Reading back what is there
+    already, and looking for a tool or a skill, is no source of anything."""
     name = source_of or call_source
+    offered = _offered(record)
     tries: dict[str, list[ResultArrived]] = {}
-    not_run = _not_run(record)
     for call, result in _answered(record):
-        source = name(call)
-        if source and call.id not in not_run:
+        source = name(call) if call.name in offered else ""
+        if source and not str(result.extra.get(_FAILURE) or "").startswith(_NOT_RUN):
             tries.setdefault(source, []).append(result)
     failures = [
         SourceFailure(source, _error(results[-1]), len(results) - 1)
@@ -49,8 +50,6 @@ def coverage(record: Record, source_of: SourceOf | None = None) -> Coverage:
 
 def call_source(call: ToolCall) -> str:
     """``fetch(https://…)``: a tool and what it was asked for."""
-    if call.name in _NO_SOURCES:
-        return ""
     try:
         values: Json = json.loads(call.arguments or "{}")
     except ValueError:
@@ -76,19 +75,15 @@ def _answered(record: Record) -> Iterator[tuple[ToolCall, ResultArrived]]:
     results = {event.call_id: event for event in record if isinstance(event, ResultArrived)}
     for turn in own_turns(record):
         for call in turn.message.tool_calls:
-            if call.id in results:
-                yield call, results[call.id]
+            result = results.get(call.id)
+            if result is not None:  # it names the tool that was run, whatever it was called through
+                yield replace(call, name=result.name or call.name), result
 
 
-def _not_run(record: Record) -> frozenset[str]:
-    """Calls that were refused or led nowhere: slips of the model, not sources that failed."""
-    return frozenset(
-        str(event.body.get("call_id"))
-        for event in record
-        if isinstance(event, Noted)
-        and event.topic in (DISCOVERY_NOTE, EXECUTION_NOTE)
-        and str(event.body.get("failure")).startswith(_NOT_RUN)
-    )
+def _offered(record: Record) -> frozenset[str]:
+    """The tools that lead outside: those of the profile, its servers, its own delegates."""
+    lists = [e for e in record if isinstance(e, ToolsListed) and e.source != SKILLS]
+    return frozenset(spec.name for one in lists for spec in one.tools)
 
 
 def _error(result: ResultArrived) -> str:
