@@ -22,7 +22,7 @@ CALL_TOOL = "call_tool"
 
 OWN = "profile"
 """The source of tools that the profile says how to run."""
-_BROUGHT = ("trace", "task", *OWN_SOURCES)
+_NEVER = frozenset({"trace", "task", "contextctl", *OWN_SOURCES})
 
 PER_SERVER = "/defer/per_server"
 TOTAL = "/defer/total"
@@ -56,7 +56,7 @@ def split(listed: Mapping[str, Sequence[ToolSpec]], rule: Defer, *, enabled: boo
 
 
 def _deferred_sources(listed: Mapping[str, Sequence[ToolSpec]], rule: Defer) -> dict[str, str]:
-    counts = {source: len(tools) for source, tools in listed.items() if source not in _BROUGHT}
+    counts = {source: len(tools) for source, tools in listed.items() if source not in _NEVER}
     over = sum(counts.values()) > rule.total
     why: dict[str, str] = {}
     for source, count in counts.items():

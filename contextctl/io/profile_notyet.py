@@ -15,8 +15,6 @@ from contextctl.model.profile import Profile, value_at
 
 # JSON pointer (``*`` stands for one or more steps) -> what happens instead.
 NOT_YET: dict[str, str] = {
-    "/mcp": "no MCP server is started",
-    "/defer": "no tool schema is deferred",
     "/prefix/*/index": "this layer stays empty",
     "/compaction/when": "nothing is compacted",
     "/compaction/summarizer": "nothing is compacted",
@@ -26,7 +24,6 @@ NOT_YET: dict[str, str] = {
     "/memory": "there is no long-term memory yet",
     "/plan": "no plan is kept",
     "/limits/done_when": "a task ends with an answer",
-    "/remedies/disclose": "this remedy does nothing",
     "/remedies/compact": "this remedy does nothing",
 }
 

@@ -23,6 +23,7 @@ from contextctl.io.command_tools import (
 )
 from contextctl.io.http_tools import call_http, url_parameters
 from contextctl.io.masking import masked_values
+from contextctl.io.mcp.missing import Missing
 from contextctl.io.processes import RunningCommands
 from contextctl.io.python_tools import call_function, load_function
 from contextctl.io.signature_schema import description_of, schema_of
@@ -48,7 +49,9 @@ class _Tool:
 
 
 class Servers(Protocol):
-    """Tools that servers offer (``io/mcp``)."""
+    """Tools that servers offer (``io/mcp``). ``missing`` grows when a server is listed again."""
+
+    missing: list[Missing]
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """What all servers offer now."""
@@ -78,6 +81,10 @@ class Toolbox:
         """
         own = tuple(tool.spec for tool in self._tools.values())
         return (*own, *self._offered().values())
+
+    def missing(self) -> tuple[Missing, ...]:
+        """What servers should offer and do not, so far."""
+        return () if self._servers is None else tuple(self._servers.missing)
 
     def call(self, name: str, arguments: str, call_id: str = "", task: str = "") -> ToolOutcome:
         """Run one call. ``arguments`` is the JSON text the model wrote.

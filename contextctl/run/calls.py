@@ -17,10 +17,12 @@ from pathlib import Path
 from contextctl.core.refs import make_ref
 from contextctl.core.workspace_tools import WORKSPACE_TOOLS
 from contextctl.io.jsonl import append_line, read_jsonl
-from contextctl.model.message import ToolCall
+from contextctl.model.failure import GRANT
+from contextctl.model.message import Json, ToolCall
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.record import CallStarted, ResultArrived, event_from_json, event_to_json
 from contextctl.run.live import Live
+from contextctl.run.on_demand import FAILURE, ToolsOnDemand
 from contextctl.run.together import Stopped, run_together
 from contextctl.run.workspace_calls import WorkspaceCalls, is_error
 
@@ -45,20 +47,22 @@ def answer_calls(live: Live) -> None:
     if turn is None:
         return
     early = _Early(live.folder.path / "early.jsonl")
-    for alone, group in groupby(turn.open_calls, lambda call: _has_effects(live, call)):
+    demand = ToolsOnDemand(live.fold.on_demand, live.profile.defer.top_k)
+    meant = [demand.target(call) for call in turn.open_calls]
+    for alone, group in groupby(meant, lambda call: _has_effects(live, call)):
         calls = tuple(group)
         if not alone:
-            _run(live, calls, early)
+            _run(live, demand, calls, early)
             continue
         for call in calls:
             if call.id in turn.started and call.id not in early.results:
                 live.facts(_uncertain(live, call))
             else:
-                _run(live, (call,), early)
+                _run(live, demand, (call,), early)
     early.clear()
 
 
-def _run(live: Live, calls: Sequence[ToolCall], early: _Early) -> None:
+def _run(live: Live, demand: ToolsOnDemand, calls: Sequence[ToolCall], early: _Early) -> None:
     """Run ``calls`` at the same time and write their results in their order."""
     arrived = {
         place: early.results[call.id]
@@ -70,7 +74,7 @@ def _run(live: Live, calls: Sequence[ToolCall], early: _Early) -> None:
     new = [calls[place] for place in waiting if calls[place].id not in known]
     if new:
         live.facts(*(CallStarted(call.id, call.name) for call in new))
-    jobs = [partial(_outcome, live, calls[place]) for place in waiting]
+    jobs = [partial(_outcome, live, demand, calls[place]) for place in waiting]
     written = _write_ready(live, calls, arrived, 0)
     for number, outcome in run_together(jobs, live.setting.stop, AT_ONCE):
         place = waiting[number]
@@ -97,8 +101,11 @@ def _has_effects(live: Live, call: ToolCall) -> bool:
     return rule is not None and rule.side_effects
 
 
-def _outcome(live: Live, call: ToolCall) -> ToolOutcome:
+def _outcome(live: Live, demand: ToolsOnDemand, call: ToolCall) -> ToolOutcome:
     """The raw outcome of one call. What is not allowed is refused here, whatever was shown."""
+    answered = demand.answer(call)
+    if answered is not None:
+        return answered
     allowed = live.task.tools
     own = {spec.name for spec in live.setting.tools.specs()}
     if live.setting.own is not None and call.name not in own:
@@ -112,7 +119,8 @@ def _outcome(live: Live, call: ToolCall) -> ToolOutcome:
             )
             return ToolOutcome(answer, status="error" if is_error(answer) else "ok")
     elif allowed is not None and call.name in own and call.name not in allowed:
-        return ToolOutcome(f"error: '{call.name}' is not among this task's tools", status="error")
+        text = f"error: '{call.name}' is not among this task's tools"
+        return ToolOutcome(text, status="error", failure=GRANT)
     return live.setting.tools.call(call.name, call.arguments, call.id, live.task.id)
 
 
@@ -124,15 +132,36 @@ def _result(live: Live, call: ToolCall, outcome: ToolOutcome) -> ResultArrived:
         ref = make_ref(live.workspace.session, live.key, blob)
         media = outcome.media or "application/octet-stream"
         live.workspace.put_bytes(ref, blob, outcome.data, media)
+    content, kept = _attached(live, outcome)
+    extra = dict(outcome.extra)
+    if kept:
+        extra["attachments"] = kept
+    if outcome.failure:
+        extra[FAILURE] = outcome.failure
     return ResultArrived(
         call_id=call.id,
         name=call.name,
-        content=outcome.content,
+        content=content,
         status=outcome.status,
         media=outcome.media,
         blob=blob,
-        extra=outcome.extra,
+        extra=extra,
     )
+
+
+def _attached(live: Live, outcome: ToolOutcome) -> tuple[str, list[Json]]:
+    """The text with a line where each attachment belongs, and what was kept of each."""
+    content, kept = outcome.content, list[Json]()
+    for one in reversed(outcome.attachments):
+        sha256 = hashlib.sha256(one.data).hexdigest()
+        ref = make_ref(live.workspace.session, live.key, sha256)
+        live.workspace.put_bytes(ref, sha256, one.data, one.media)
+        about = f", {one.about}" if one.about else ""
+        line = f"[{one.media}, {len(one.data):,} bytes{about}; kept as {ref}]"
+        before, after = content[: one.place], content[one.place :]
+        content = "\n".join(part for part in (before, line, after.removeprefix("\n")) if part)
+        kept.insert(0, {"ref": ref, "media": one.media, "bytes": len(one.data), "about": one.about})
+    return content, kept
 
 
 def _uncertain(live: Live, call: ToolCall) -> ResultArrived:

@@ -19,7 +19,7 @@ from contextctl.io.run_folder import TaskFolder
 from contextctl.io.workspace import Workspace
 from contextctl.model.assembly import Assembly
 from contextctl.model.ledger import LedgerReport, Usage
-from contextctl.model.message import Message, ToolCall
+from contextctl.model.message import Json, Message, ToolCall, ToolSpec
 from contextctl.model.profile import Profile
 from contextctl.model.record import (
     CallStarted,
@@ -31,10 +31,13 @@ from contextctl.model.record import (
     Record,
     ResultArrived,
     StepTaken,
+    ToolsListed,
     UsageReported,
 )
 from contextctl.model.task import Task
 from contextctl.run.journal import Journal
+from contextctl.run.offers import changed_lists, missing_notes
+from contextctl.run.on_demand import consequences
 from contextctl.run.opening import declared_readings
 from contextctl.run.setting import Setting
 from contextctl.run.variants import for_model
@@ -75,6 +78,8 @@ class Live:
         self.finished: tuple[LedgerReport, Assembly] | None = None
         """The last step that was answered."""
         self._environment: dict[str, str] = {}
+        self._listed: dict[str, tuple[ToolSpec, ...]] = {}
+        self._missing: set[tuple[Json, Json]] = set()
         self._assembled: Assembly | None = None
         self._journal: Journal | None = None
 
@@ -144,6 +149,7 @@ class Live:
         if self.sent is not None and self._is_same(*self.sent):
             return self.sent[0]
         self._read_environment()
+        self._list_tools()
         self._assembled = assembly = self.fold.assemble()
         self._keep(assembly)
         ledger = assembly.ledger
@@ -157,9 +163,9 @@ class Live:
         self.journal.step(ledger)
 
     def pinned(self, result: ResultArrived) -> tuple[Event, ...]:
-        """A result with the pins that its tool's rule takes from it."""
+        """A result with the pins that its tool's rule takes from it, and what follows from it."""
         rule = self.profile.result_rule(result.name)
-        return (result, *result_pins(rule.pin, result))
+        return (result, *result_pins(rule.pin, result), *consequences(result))
 
     def fresh_id(self, call_id: str) -> str:
         """``call_id``, or a name beside it when an earlier call of the record has it."""
@@ -192,10 +198,23 @@ class Live:
         if now != {name: self._environment.get(name) for name in now}:
             self.facts(EnvironmentRead(now))
 
+    def _list_tools(self) -> None:
+        """The tools of a server that changed them are listed again before the next step."""
+        tools = self.setting.tools
+        news: list[Event] = [*changed_lists(tools.specs(), self.task.tools, self._listed)]
+        missing = [one for one in tools.missing() if (one.server, one.tool) not in self._missing]
+        news += missing_notes(missing)
+        if news:
+            self.facts(*news)
+
     def _follow(self, event: Event) -> None:
         """Keep count of turns, calls and tokens."""
         if isinstance(event, EnvironmentRead):
             self._environment.update(event.values)
+        elif isinstance(event, ToolsListed):
+            self._listed[event.source] = event.tools
+        elif isinstance(event, Noted):
+            self._missing.add((event.body.get("server"), event.body.get("tool")))
         elif isinstance(event, MessageAdded):
             self._said(event.message)
         elif self.turn is not None and isinstance(event, CallStarted):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextctl import __version__
 from contextctl.core.trace_events import trace_events
 from contextctl.io.environment import read_environment
+from contextctl.io.mcp.missing import Missing
 from contextctl.model.message import ToolSpec
 from contextctl.model.profile import Profile
 from contextctl.model.record import (
@@ -22,17 +23,21 @@ from contextctl.model.record import (
 )
 from contextctl.model.task import Task
 from contextctl.model.trace import Trace
+from contextctl.run.offers import lists, missing_notes
 
 GIVEN = "given"
 """The topic of the note with a task's digest: a record is continued only for the same task."""
 
 
 def opening_events(
-    profile: Profile, task: Task, specs: Iterable[ToolSpec], session: tuple[str, str]
+    profile: Profile,
+    task: Task,
+    specs: Iterable[ToolSpec],
+    session: tuple[str, str],
+    missing: Iterable[Missing] = (),
 ) -> list[Event]:
-    """The facts before the first step. ``specs`` are the profile's tools; a session is its name
-    and its key."""
-    allowed = tuple(s for s in specs if task.tools is None or s.name in task.tools)
+    """The facts before the first step. ``specs`` are the tools of the profile and its servers,
+    ``missing`` what these should offer and do not; a session is its name and its key."""
     events: list[Event] = [
         Opened(task.id, *session, version=__version__),
         Noted(GIVEN, {"digest": task.digest}),
@@ -41,8 +46,8 @@ def opening_events(
     if readings:
         events.append(EnvironmentRead(readings))
     events.append(TaskGiven(task.input, task.constraints, task.pins))
-    if allowed:
-        events.append(ToolsListed("profile", allowed))
+    events += lists(specs, task.tools)
+    events += missing_notes(missing)
     if task.tool_specs:
         events.append(ToolsListed("task", task.tool_specs))
     said: list[Event] = list(trace_events(Trace(task.id, task.messages)))

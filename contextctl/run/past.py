@@ -20,6 +20,7 @@ from contextctl.model.record import (
     Record,
     ResultArrived,
     StepTaken,
+    ToolsActivated,
 )
 from contextctl.model.task import Task
 from contextctl.run.journal import window_line
@@ -49,12 +50,12 @@ def past_record(task: Task, folder: TaskFolder, *, anew: bool) -> tuple[Record, 
 
 
 def missing_pins(live: Live, record: Record) -> tuple[Event, ...]:
-    """The pins of the last result that a crash left unwritten: the record ends within them."""
+    """The facts after the last result that a crash left unwritten: the record ends within them."""
     for place in range(len(record) - 1, -1, -1):
         event = record[place]
         if isinstance(event, ResultArrived):
             return live.pinned(event)[len(record) - place :]
-        if not isinstance(event, PinSet):
+        if not isinstance(event, (PinSet, ToolsActivated)):
             break
     return ()
 

@@ -10,19 +10,22 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from threading import Event as Flag
 
 from contextctl import __version__
-from contextctl.errors import ToolError, UsageError
+from contextctl.errors import UsageError
 from contextctl.io.audit_writer import AuditWriter
 from contextctl.io.blob_store import open_store
 from contextctl.io.jsonl import JsonlWriter
 from contextctl.io.masking import masked_values
+from contextctl.io.mcp.recorded import RecordedServers, keep_lists, recorded_servers
+from contextctl.io.mcp.servers import McpServers, open_servers
 from contextctl.io.model_map import model_facts
 from contextctl.io.models import open_model
 from contextctl.io.run_folder import RunFolder
 from contextctl.io.run_lock import holding
-from contextctl.io.tools import open_tools
+from contextctl.io.tools import open_tools, own_names
 from contextctl.io.vocab import counter_for
 from contextctl.io.workspace import Workspace
 from contextctl.model.ledger import ZONES
@@ -73,15 +76,34 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
     is required cannot be had: both before any model is asked.
     """
     _refuse_impossible(order)
+    servers = _servers(order)
+    with closing(open_tools(order.profile, servers)) as tools:
+        return _run(order, tools, servers.warnings if servers else [], progress)
+
+
+def _servers(order: Order) -> McpServers | RecordedServers | None:
+    """The profile's servers, or for a dry run the lists they gave last."""
+    if not order.profile.mcp:
+        return None
+    base = Path.cwd()
+    if order.dry_run:
+        return recorded_servers(order.profile, base)
+    servers = open_servers(order.profile, own_names(order.profile))
+    keep_lists(order.profile, servers.specs(), base)
+    return servers
+
+
+def _run(
+    order: Order, tools: Tools, warnings: list[str], progress: Progress
+) -> tuple[RunSummary, int]:
     stop = Flag()
-    tools = open_tools(order.profile)
     model = None if order.dry_run else open_model(order.profile, stop=stop)
     own = open_own_tools(order.profile)
     folder = order.folder()
     summary = RunSummary(str(folder.path), dry_run=order.dry_run)
     rule = order.profile.workspace
     with holding(folder.path):
-        summary.warnings += _compared(order, folder)
+        summary.warnings += [*warnings, *_compared(order, folder)]
         plan = plan_resume(order.tasks, folder) if order.resume else Plan([*order.tasks])
         summary.warnings += [*plan.warnings, *own.warnings()]
         summary.skipped = len(plan.done)
@@ -90,7 +112,6 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
         store = open_store(rule.path or folder.workspace, rule.size_limit)
         with (
             closing(store),
-            closing(tools),
             closing(own),
             closing(AuditWriter(order.profile.stores.audit, folder.path)) as audit,
         ):
@@ -107,6 +128,7 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
                     unmet=frozenset(plan.unmet),
                     progress=progress,
                 )
+        summary.warnings += [text for text in warnings if text not in summary.warnings]
         _sum_up(order, summary, end)
         folder.write_run_json({**about, "status": summary.status, "totals": summary.totals})
     return summary, _exit_code(order, summary, end)
@@ -156,7 +178,7 @@ def _dry(
 def _opening(
     profile: Profile, task: Task, tools: Tools, own: OwnTools, session: tuple[str, str]
 ) -> list[Event]:
-    opening = opening_events(profile, task, tools.specs(), session)
+    opening = opening_events(profile, task, tools.specs(), session, tools.missing())
     return before_messages(opening, own_facts(own, task, ()))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from contextctl.core.count import Counter
+from contextctl.io.mcp.missing import Missing
 from contextctl.io.workspace import Workspace
 from contextctl.model.message import ToolSpec
 from contextctl.model.outcome import ToolOutcome
@@ -26,6 +27,9 @@ class Tools(Protocol):
 
     def call(self, name: str, arguments: str, call_id: str = "", task: str = "") -> ToolOutcome:
         """Run one call to its end; whatever goes wrong is an error result."""
+
+    def missing(self) -> tuple[Missing, ...]:
+        """What should be offered and is not."""
 
     def close(self) -> None:
         """End what is running."""

@@ -80,7 +80,10 @@ def run_task(
         live.facts(*missing_pins(live, record))
         if not record:
             session = (opened.session, opened.key)
-            live.facts(*opening_events(setting.profile, task, setting.tools.specs(), session))
+            tools = setting.tools
+            live.facts(
+                *opening_events(setting.profile, task, tools.specs(), session, tools.missing())
+            )
         live.facts(*(given if not record else ()), *own_facts(setting.own, task, record))
         ending = _run(live)
     except ContextctlError as error:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from contextctl.errors import ToolError
@@ -16,21 +17,12 @@ from contextctl.io.mcp.connection import Address, Connection, ServerFault
 from contextctl.io.mcp.content import outcome_of_result
 from contextctl.io.mcp.listing import ListedTool, Listing
 from contextctl.io.mcp.loop import LoopThread
+from contextctl.io.mcp.missing import Missing
 from contextctl.io.mcp.names import NameBook
 from contextctl.model.failure import ENVIRONMENT, INDEX
 from contextctl.model.message import JsonObject, ToolSpec
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.profile import Profile, pointer_to
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A tool, or with an empty ``tool`` a whole server, that cannot be offered, and why."""
-
-    server: str
-    tool: str
-    reason: str
-    failure: str = INDEX
 
 
 @dataclass
@@ -152,6 +144,9 @@ async def _listed(
     connections: Mapping[str, Connection], names: list[str]
 ) -> dict[str, Listing | ServerFault]:
     """The lists of several servers, asked for at the same time, in the order of ``names``."""
+    if find_spec("mcp") is None:
+        fault = ServerFault("MCP needs another package: pip install 'contextctl[mcp]'")
+        return dict.fromkeys(names, fault)
 
     async def one(name: str) -> Listing | ServerFault:
         try:

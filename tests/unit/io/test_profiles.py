@@ -264,9 +264,9 @@ def test_fallbacks_get_their_windows_too() -> None:
 
 
 def test_keys_not_acted_on_are_named_with_their_line() -> None:
-    profile = loaded(SMALL + "defer: {top_k: 3}\nmemory: {enabled: false}\n")
+    profile = loaded(SMALL + "plan: {enabled: true}\nmemory: {enabled: false}\n")
     told = [str(placed(profile, found)) for found in not_yet(profile)]
-    assert told == ["p.yaml:3: defer: not acted on yet: no tool schema is deferred"]
+    assert told == ["p.yaml:3: plan: not acted on yet: no plan is kept"]
 
 
 def test_every_key_not_acted_on_is_a_key_of_the_schema() -> None:

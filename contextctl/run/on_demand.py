@@ -1,0 +1,80 @@
+"""Calls of tools on demand: a search is answered, a tool that was never loaded is not run."""
+
+from __future__ import annotations
+
+from contextctl.core.defer import CALL_TOOL, SEARCH_TOOL
+from contextctl.core.tool_index import ToolIndex
+from contextctl.core.tool_search import Found, OnDemand, answer_search, inner_call, not_loaded
+from contextctl.model.arguments import ArgumentsError
+from contextctl.model.failure import ARGUMENTS, note_topic
+from contextctl.model.message import JsonObject, ToolCall
+from contextctl.model.outcome import ToolOutcome
+from contextctl.model.record import Event, Noted, ResultArrived, ToolsActivated
+
+ACTIVATED = "activated"
+FAILURE = "failure"
+"""Keys in a result's ``extra``: the tools that it loads, the kind of failure that it is."""
+
+_REASON_CHARS = 300
+
+
+class ToolsOnDemand:
+    """What one turn's calls may use. Built once a turn, so that calls at once see the same."""
+
+    def __init__(self, demand: OnDemand, top_k: int) -> None:
+        self._demand = demand
+        self._top_k = top_k
+
+    def target(self, call: ToolCall) -> ToolCall:
+        """The call that is meant: the one inside ``call_tool``, else the call itself."""
+        if call.name != CALL_TOOL or CALL_TOOL not in self._demand.own_tools:
+            return call
+        try:
+            name, arguments = inner_call(call.arguments)
+        except ArgumentsError:
+            return call
+        return ToolCall(call.id, name, arguments)
+
+    def answer(self, call: ToolCall) -> ToolOutcome | None:
+        """The outcome of a call that is answered here; None for one that a tool has to answer."""
+        if call.name == SEARCH_TOOL and SEARCH_TOOL in self._demand.own_tools:
+            index = ToolIndex(self._demand.deferred.values())
+            return _outcome(answer_search(self._demand, index, call.arguments, self._top_k))
+        if call.name == CALL_TOOL and CALL_TOOL in self._demand.own_tools:
+            return _unread(call)
+        if self._demand.unloaded(call.name):
+            return _outcome(not_loaded(call.name))
+        return None
+
+
+def consequences(result: ResultArrived) -> tuple[Event, ...]:
+    """The facts that follow from a result: the tools it loads, and the failure that it is."""
+    events: list[Event] = []
+    names = result.extra.get(ACTIVATED)
+    if isinstance(names, list) and names:
+        events.append(ToolsActivated(tuple(map(str, names)), result.call_id))
+    failure = result.extra.get(FAILURE)
+    if isinstance(failure, str) and failure:
+        body = {
+            "failure": failure,
+            "tool": result.name,
+            "call_id": result.call_id,
+            "reason": result.content[:_REASON_CHARS],
+        }
+        events.append(Noted(note_topic(failure), body))
+    return tuple(events)
+
+
+def _outcome(found: Found) -> ToolOutcome:
+    failed = found.text.startswith("error:")
+    extra: JsonObject = {ACTIVATED: [*found.names]} if found.names else {}
+    return ToolOutcome(found.text, "error" if failed else "ok", extra=extra, failure=found.failure)
+
+
+def _unread(call: ToolCall) -> ToolOutcome:
+    """A call of ``call_tool`` that does not say which tool it means."""
+    try:
+        inner_call(call.arguments)
+    except ArgumentsError as error:
+        return ToolOutcome(f"error: {error}", "error", failure=ARGUMENTS)
+    return ToolOutcome(f"error: '{CALL_TOOL}' cannot call itself", "error", failure=ARGUMENTS)

@@ -1,0 +1,147 @@
+"""MCP-01, MCP-03, MCP-05: lists in pages, schemas that are none, images that are no text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.hostile_mcp import picture
+from tests.servers.strict_openai import serving
+
+pytest.importorskip("mcp", reason="the package 'mcp' is not installed")
+
+SERVER = Path(__file__).resolve().parents[1] / "servers/hostile_mcp.py"
+PROFILE = """version: 1
+model: {{name: openai/stub, window: 32768, api_base: "{url}", retries: 0}}
+compaction: {{when: {{ratio: 0.8}}}}
+mcp:
+"""
+
+
+def server(name: str, mode: str, more: str = "", **keys: str) -> str:
+    """A line of the profile that declares a server."""
+    words = [sys.executable, str(SERVER), mode, "--name", name, *more.split()]
+    rest = "".join(f", {key}: {value}" for key, value in keys.items())
+    return f"  {name}: {{command: {json.dumps(words)}{rest}}}\n"
+
+
+def put(folder: Path, text: str) -> None:
+    (folder / "profile.yaml").write_text(text, encoding="utf-8")
+    (folder / "tasks.jsonl").write_text('{"id": "t1", "input": "go"}\n', encoding="utf-8")
+
+
+def calling(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {"id": "c1", "type": "function", "function": function}
+    return {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}
+
+
+def events_of(run: Path) -> list[dict[str, Any]]:
+    lines = (run / "tasks/t1/record.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def names_in(body: dict[str, Any]) -> list[str]:
+    return [tool["function"]["name"] for tool in body["tools"]]
+
+
+class TestPages:
+    """MCP-01"""
+
+    def test_every_page_is_read_and_a_cursor_that_leads_nowhere_ends(self, cli, tmp_path):
+        with serving() as model:
+            pages, stuck = tmp_path / "pages.log", tmp_path / "stuck.log"
+            text = PROFILE.format(url=model.url)
+            text += server("paged", "pages", f"--log {pages}", timeout_s="10")
+            text += server("stuck", "stuck", f"--log {stuck}", timeout_s="10")
+            put(tmp_path, text)
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        listed = {
+            e["source"]: e["tools"] for e in events_of(tmp_path / "run") if e["kind"] == "tools"
+        }
+        names = {key: [t["function"]["name"] for t in tools] for key, tools in listed.items()}
+        assert names["paged"] == ["t1", "t2", "t3", "t4", "t5", "t6", "t7"]
+        assert names["stuck"] == ["s1", "s2"]
+        assert pages.read_text().count("tools/list") == 3
+        assert stuck.read_text().count("tools/list") <= 2
+        assert done.err.count("'stuck'") == 1
+        assert "'paged'" not in done.err
+        offered = names_in(model.requests[0]["body"])
+        assert [name for name in offered if name != "write_workspace"] == [
+            "t1", "t2", "t3", "t4", "t5", "t6", "t7", "s1", "s2",
+        ]  # fmt: skip
+
+    def test_an_allow_list_reaches_the_last_page(self, cli, tmp_path):
+        with serving([calling("t7", {})]) as model:
+            text = PROFILE.format(url=model.url) + server("paged", "pages", include="[t7]")
+            put(tmp_path, text)
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        assert names_in(model.requests[0]["body"]) == ["t7", "write_workspace"]
+        (result,) = [e for e in events_of(tmp_path / "run") if e["kind"] == "result"]
+        assert json.loads(result["content"])["tool"] == "t7"
+
+
+class TestSchemas:
+    """MCP-03"""
+
+    def test_one_bad_schema_costs_only_its_own_tool(self, cli, tmp_path):
+        with serving([calling("add", {"a": 1, "b": 2}), calling("either", {"b": "x"})]) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + server("lab", "schemas"))
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        assert [entry["problems"] for entry in model.requests] == [[], [], []]
+        offered = set(names_in(model.requests[0]["body"])) - {"write_workspace"}
+        assert offered == {"add", "by_ids", "either", "no_schema", "no_properties"}
+        results = [e for e in events_of(tmp_path / "run") if e["kind"] == "result"]
+        assert [json.loads(r["content"])["arguments"] for r in results] == [
+            {"a": 1, "b": 2},
+            {"b": "x"},
+        ]
+        warnings = [line for line in done.err.splitlines() if "title_lookup" in line]
+        assert len(warnings) == 1
+        assert "'lab'" in warnings[0]
+        assert "'string'" in warnings[0]
+        (note,) = [e for e in events_of(tmp_path / "run") if e.get("topic") == "discovery_failure"]
+        assert note["body"]["tool"] == "title_lookup"
+        assert note["body"]["failure"] == "discovery.index"
+
+
+class TestImages:
+    """MCP-05"""
+
+    def test_an_image_is_kept_and_told_of_and_never_text(self, cli, tmp_path):
+        with serving([calling("screenshot", {})]) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + server("camera", "image"))
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        sent = json.dumps(model.requests[1]["body"], ensure_ascii=False)
+        assert max(map(len, re.findall(r"[A-Za-z0-9+/=]+", sent))) <= 200
+        ledgers = (tmp_path / "run/tasks/t1/ledger.jsonl").read_text(encoding="utf-8").splitlines()
+        last = json.loads(ledgers[-1])
+        assert last["buckets"]["tool_results"] <= 2_000
+        assert [action["kind"] for action in last["actions"]] == []
+        (told,) = [
+            m["content"] for m in model.requests[1]["body"]["messages"] if m["role"] == "tool"
+        ]
+        found = re.fullmatch(
+            r"captured 256x256\n\[image/png, 1\d\d,\d{3} bytes, 256x256; kept as ([\w-]+)\]", told
+        )
+        assert found, told
+        exported = cli("workspace", "export", "run", "--out", "files")
+        assert exported.code == 0, exported.err
+        (file,) = (tmp_path / "files").glob(f"{found[1]}*")
+        assert hashlib.sha256(file.read_bytes()).digest() == hashlib.sha256(picture()).digest()
+
+    def test_the_record_holds_no_bytes_either(self, cli, tmp_path):
+        with serving([calling("screenshot", {})]) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + server("camera", "image"))
+            cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert (tmp_path / "run/tasks/t1/record.jsonl").stat().st_size < 20_000
