@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FILE = "audit.db"
 PART = "agent_compaction"
+# A statement takes only so many values.
+_NAMES = 1_000
 
 
 class AuditStore:
@@ -54,21 +56,20 @@ class AuditStore:
             # Drivers do not agree on how many rows an insert made; what it returns is certain.
             return sum(len(connection.execute(statement, row).all()) for row in values)
 
-    def rows(
-        self, threads: Collection[str] | None = None, limit: int | None = None
-    ) -> tuple[Audited, ...]:
+    def rows(self, threads: Collection[str] | None = None) -> tuple[Audited, ...]:
         """Rows of some threads or of all, newest first; of one moment, the later events first."""
         import sqlalchemy as sa
 
-        columns = self._table.c
-        order = (columns.created_at.desc(), columns.event_to.desc())
-        query: Select[Any] = sa.select(self._table).order_by(*order)
+        query: Select[Any] = sa.select(self._table)
+        thread, queries = self._table.c.thread_id, [query]
         if threads is not None:
-            query = query.where(columns.thread_id.in_(sorted(storable(one) for one in threads)))
-        if limit is not None:
-            query = query.limit(limit)
+            names = sorted(map(storable, threads))
+            parts = (names[at : at + _NAMES] for at in range(0, len(names), _NAMES))
+            queries = [query.where(thread.in_(part)) for part in parts]
+        found: list[Audited] = []
         with self._store.reading("read audit rows") as connection:
-            found = [from_row(dict(row)) for row in connection.execute(query).mappings()]
+            for one in queries:
+                found += (from_row(dict(row)) for row in connection.execute(one).mappings())
         # Databases sort equal rows, and texts, each in its own way.
         return tuple(sorted(found, key=_newest, reverse=True))
 

@@ -120,7 +120,8 @@ def test_rows_are_newest_first_and_by_thread(opened: Callable[[], AuditStore]) -
         store.add([compaction(name, thread)], NOON + timedelta(minutes=minute))
     assert [row.compaction.compaction_id for row in store.rows()] == ["d", "_c", "B", "a"]
     assert [row.compaction.compaction_id for row in store.rows(["t1"])] == ["_c", "a"]
-    assert [row.compaction.compaction_id for row in store.rows(limit=2)] == ["d", "_c"]
+    many = [f"t{n}" for n in range(40_000)]
+    assert [row.compaction.compaction_id for row in store.rows(many)] == ["_c", "B", "a"]
     assert store.rows([]) == ()
 
 
@@ -227,14 +228,11 @@ def test_the_index_of_a_thread_by_time_is_there(server: Postgres, tmp_path: Path
         definition = connection.exec_driver_sql(
             "SELECT indexdef FROM pg_indexes WHERE indexname = 'agent_compaction_thread_time'"
         ).scalar_one()
-        kinds: dict[str, str] = dict(
-            connection.exec_driver_sql(
-                "SELECT column_name, udt_name FROM information_schema.columns "
-                "WHERE table_name = 'agent_compaction'"
-            )
-            .tuples()
-            .all()
+        columns = connection.exec_driver_sql(
+            "SELECT column_name, udt_name FROM information_schema.columns "
+            "WHERE table_name = 'agent_compaction'"
         )
+        kinds = {str(name): str(kind) for name, kind in columns}
     database.close()
     assert "(thread_id, created_at DESC)" in definition
     assert (kinds["summary"], kinds["pinned_keys"]) == ("jsonb", "_text")
