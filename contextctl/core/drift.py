@@ -116,9 +116,9 @@ def _round(said: list[str], *, half: bool = False) -> tuple[str, ...]:
         wanted = 2 * length + 1 if half else TIMES * length
         tail = said[-wanted:]
         block = tail[:length]
-        if len(tail) == wanted and len(set(block)) > 1:
-            if all(one == block[at % length] for at, one in enumerate(tail)):
-                return tuple(dict.fromkeys(block))
+        again = all(one == block[at % length] for at, one in enumerate(tail))
+        if again and len(tail) == wanted and len(set(block)) > 1:
+            return tuple(dict.fromkeys(block))
     return ()
 
 

@@ -1,17 +1,22 @@
-"""The smallest plan: a todo list that is pinned, counted, and shown at the tail as it is now."""
+"""The plan in the window: pinned as it is, counted, and shown at the tail in a compressed view."""
 
 from __future__ import annotations
 
 import re
 
 from contextctl.core.state import State
+from contextctl.core.tasks import current_item, named, one_line, progress
 from contextctl.model.message import JsonObject
 from contextctl.model.record import BriefMade, OutputSaved, StageEnded, Todo, TodoSet
 
-STATUSES = ("pending", "active", "done", "failed")
 MARKS = {"pending": " ", "active": ">", "done": "x", "failed": "!"}
-_ITEM = re.compile(r"^  \[[ >x!]\] ", re.MULTILINE)
-HEAD = {"en": "- todo: {done} of {all} done", "zh": "- todo：共 {all} 项，已完成 {done} 项"}
+_COUNT = re.compile(r"^- todo: (?:\d+ of (?P<en>\d+)|共 (?P<zh>\d+) 项)", re.MULTILINE)
+# A plan of so many items is shown item by item; of a longer one what is next, and what failed.
+SHOWN_WHOLE, SHOWN_NEXT = 20, 5
+NEXT = {"en": "  then: {names}", "zh": "  之后：{names}"}
+FAILED = {"en": "  failed: {names}", "zh": "  失败：{names}"}
+OUTPUTS = {"en": "  outputs: {names}", "zh": "  产出：{names}"}
+BRIEF = {"en": "- last brief: {text}", "zh": "- 上次简报：{text}"}
 
 
 def set_todo(state: State, event: TodoSet) -> None:
@@ -35,19 +40,52 @@ def end_stage(state: State, _event: StageEnded) -> None:
     state.compacting.stage_ended = True
 
 
-def todo_lines(items: tuple[Todo, ...], locale: str) -> list[str]:
-    """The list as it stands at the tail: how far it is, then every item with its mark."""
-    if not items:
+def todo_lines(state: State) -> list[str]:
+    """The plan as it stands at the tail: how far it is, its items (of a long plan the next ones),
+    the outputs at hand, and the last brief."""
+    if not state.todo:
         return []
-    done = sum(item.status == "done" for item in items)
-    head = HEAD[locale].format(done=done, all=len(items))
-    return [head, *(f"  [{MARKS.get(item.status, ' ')}] {_one(item.text)}" for item in items)]
+    locale = state.profile.shaping.locale
+    items = named(state.todo)
+    lines = [f"- todo: {progress(items, locale)}"]
+    lines += _whole(items) if len(items) <= SHOWN_WHOLE else _next(items, locale)
+    outputs = _outputs(state, items)
+    if outputs:
+        lines.append(OUTPUTS[locale].format(names=outputs))
+    if state.brief:
+        lines.append(BRIEF[locale].format(text=one_line(state.brief, 400)))
+    return lines
 
 
 def todo_count(tail: tuple[JsonObject, int] | None) -> int:
-    """How many items stand in a tail block."""
-    return len(_ITEM.findall(str(tail[0].get("content")))) if tail else 0
+    """How many items a tail block speaks of."""
+    found = _COUNT.search(str(tail[0].get("content"))) if tail else None
+    return int(found["en"] or found["zh"]) if found else 0
 
 
-def _one(text: str) -> str:
-    return " ".join(text.split())
+def _whole(items: tuple[Todo, ...]) -> list[str]:
+    deep = {item.id for item in items if item.parent}
+    return [
+        f"  {'  ' * (item.id in deep)}[{MARKS.get(item.status, ' ')}] {one_line(item.text)}"
+        for item in items
+    ]
+
+
+def _next(items: tuple[Todo, ...], locale: str) -> list[str]:
+    now = current_item(items)
+    left = [item for item in items if item.status == "pending" and item is not now]
+    failed = [item for item in items if item.status == "failed"]
+    lines = []
+    for form, some in ((NEXT, left[:SHOWN_NEXT]), (FAILED, failed[-SHOWN_NEXT:])):
+        if some:
+            names = "; ".join(f"{item.id} {one_line(item.text, 80)}" for item in some)
+            lines.append(form[locale].format(names=names))
+    return lines
+
+
+def _outputs(state: State, items: tuple[Todo, ...]) -> str:
+    """What the item being worked on builds on; without such items the newest outputs."""
+    now = current_item(items)
+    wanted = set(now.after) if now else set()
+    near = [o for o in state.outputs if o.item in wanted] or list(state.outputs)
+    return ", ".join(f"{o.name} → {o.ref}" for o in near[-SHOWN_NEXT:])

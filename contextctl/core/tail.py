@@ -23,7 +23,7 @@ def tail_message(state: State) -> tuple[JsonObject, int] | None:
     lines += environment_news(state)
     lines += [f"- {line}" for line in index_news(state)]
     lines += [f"- {line}" for line in pin_news(state)]
-    lines += todo_lines(state.todo, state.profile.shaping.locale)
+    lines += todo_lines(state)
     if not lines:
         return None
     text = "\n".join([HEADING[state.profile.shaping.locale], *lines])
