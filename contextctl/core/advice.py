@@ -119,8 +119,31 @@ def _stretch(seen: Seen) -> Iterator[Advice]:
         )
 
 
+def _uncuttable(seen: Seen) -> Iterator[Advice]:
+    """What no remedy may touch is larger than the window by itself."""
+    buckets = seen.now.buckets
+    whole = buckets["system"] + buckets["tools_schema"] + buckets["query"]
+    if whole <= seen.now.usable:
+        return
+    largest = max(("query", "system", "tools_schema"), key=lambda name: buckets[name])
+    do = {
+        "query": "put the long part of the message into a file or document that is read in parts",
+        "system": "keep rules short, and load details on demand: disclosure.skills",
+        "tools_schema": "let the agent find its tools: defer.total: 30",
+    }[largest]
+    yield Advice(
+        "select",
+        "what may not be cut does not fit",
+        f"system text, tool schemas and the question take {whole:,} of {seen.now.usable:,} usable"
+        f" tokens, most of it {largest} ({buckets[largest]:,})",
+        do,
+    )
+
+
 def _last_rung(seen: Seen) -> Iterator[Advice]:
     on = seen.profile.remedies
+    if seen.share("history", "tool_results") < _HISTORY_SHARE:
+        return  # there is nothing to summarise
     if seen.now.ratio >= _FULL and on.shape and on.trim and on.offload and seen.now.actions:
         yield Advice(
             "budget",
@@ -191,6 +214,7 @@ def _matters(seen: Seen) -> bool:
 
 
 WINDOW: tuple[Callable[[Seen], Iterator[Advice]], ...] = (
+    _uncuttable,
     _tools,
     _results,
     _history,

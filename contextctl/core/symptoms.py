@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from contextctl.core.facts import omitted_names
 from contextctl.core.field_use import field_uses
 from contextctl.core.growth import one_line
 from contextctl.core.needed import message_text, needed_values
 from contextctl.core.partial import Partial, partial_lists
 from contextctl.core.seen import Called, Seen, name_of
 from contextctl.model.explanation import Advice
-from contextctl.model.record import Noted
+from contextctl.model.message import Json
+from contextctl.model.record import Noted, RetrievedAdded, TodoSet
 
 COUNTS = re.compile(
     r"\bhow (?:many|much|often)\b|\b(?:total|count|number of|sum of|average|in all|altogether)\b"
@@ -224,11 +226,56 @@ def _lost(seen: Seen) -> Iterator[Advice]:
         )
 
 
+def _unused_material(seen: Seen) -> Iterator[Advice]:
+    """Passages that were found, placed in the window, and left no trace in what was said."""
+    for place, event in enumerate(seen.events[: seen.at]):
+        if not isinstance(event, RetrievedAdded):
+            continue
+        said = [f"{m.text} {m.tool_calls}" for _, at, m in seen.turns if at > place]
+        names = {name for one in event.passages for name in _names(one)}
+        if said and names and not any(name in text for name in names for text in said):
+            yield Advice(
+                "select",
+                "material that was provided is not used",
+                f"{len(event.passages)} retrieved passages ({name_of(place)}): none of their ids,"
+                " sources or names occurs in anything said later",
+                "look at the grant, the index and what the search was asked for",
+            )
+            return
+
+
+def _names(passage: Mapping[str, Json]) -> list[str]:
+    """What would show that a passage was read."""
+    known = [str(passage.get(key) or "") for key in ("id", "source")]
+    return [
+        name for name in (*known, *omitted_names(str(passage.get("text") or ""))) if len(name) > 3
+    ]
+
+
+def _done_too_early(seen: Seen) -> Iterator[Advice]:
+    """The agent answers while its own plan still has open items."""
+    plans = [event for event in seen.events if isinstance(event, TodoSet)]
+    last = seen.turns[-1][2] if seen.turns else None
+    if not plans or last is None or last.tool_calls:
+        return
+    left = [item for item in plans[-1].items if item.status in ("pending", "active")]
+    if left:
+        yield Advice(
+            "assemble",
+            "the plan is taken as done",
+            f"{len(left)} of {len(plans[-1].items)} items of the plan are open at the last answer",
+            "show the plan at the tail (plan.enabled), and end a task by limits.done_when:"
+            " plan_complete",
+        )
+
+
 SYMPTOMS: tuple[Callable[[Seen], Iterator[Advice]], ...] = (
     _miscounts,
+    _unused_material,
     _unused_fields,
     _drift,
     _poisoned,
+    _done_too_early,
     _forgotten,
     _own_cuts,
     _lost,

@@ -194,6 +194,8 @@ def _fix(why: Explanation) -> Iterator[str]:
         yield from wrapped(f"{fix.why}; step {why.step} then {left}", "     ", "TRY  ")
         for line in (fix.patch or fix.lines).splitlines():
             yield from chunks(f"  {line}", "   ")
+    elif why.status == "overflow":
+        yield "TRY  no rung of the profile is enough: see LOOK AT for what takes the room"
     label = "NEXT"
     for command in why.next:
         yield from wrapped(command, "     ", f"{label:<5}")

@@ -17,20 +17,33 @@ def window_text(assembly: Assembly) -> str:
 
 def _lines(assembly: Assembly) -> Iterator[str]:
     ledger = assembly.ledger
+    fits = ledger.status != "overflow"
     yield (
         f"{ledger.task} step {ledger.step}: {ledger.total:,} of {ledger.usable:,} usable tokens"
-        f" ({ledger.zone}), {len(assembly.messages)} messages, {len(assembly.tools)} tools"
+        f" ({ledger.zone}), {_count(len(ledger.items), 'message')},"
+        f" {ledger.buckets['tools_schema']:,} tokens of tool schemas"
     )
-    if ledger.status == "overflow":
-        yield "This step does not fit, so there is no window; `contextctl explain` says why."
-        return
-    names = ", ".join(str(tool["function"]["name"]) for tool in assembly.tools)  # type: ignore[index,call-overload]  # our own rendering
-    yield f"tools: {names}" if names else "tools: none"
     actions = {action.target: action for action in ledger.actions}
+    if not fits:
+        yield "This step does not fit, so it has no window; `contextctl explain` says why."
+        yield "What it would have to hold:"
+        yield from (_head(item, actions.get(item.event)) for item in ledger.items)
+        return
+    names = ", ".join(_name(tool) for tool in assembly.tools)
+    yield f"tools: {names}" if names else "tools: none"
     for item, message in zip(ledger.items, assembly.messages, strict=True):
         yield ""
         yield _head(item, actions.get(item.event))
         yield from _body(message)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _name(tool: JsonObject) -> str:
+    function = tool.get("function")
+    return str(function.get("name")) if isinstance(function, dict) else str(tool.get("type"))
 
 
 def _head(item: Item, action: Action | None) -> str:

@@ -145,7 +145,7 @@ def _is_worse(one: Subject, step: Walked, best: Look | None) -> bool:
     known = best.step.assembly.ledger
     if one.bare and known.status == "overflow":
         return False
-    return step.assembly.ledger.ratio > known.ratio
+    return _weight(step) > (known.ratio, known.total)
 
 
 def _past(ledger: LedgerReport) -> Past:
@@ -215,11 +215,11 @@ def _is_waiting(events: Sequence[Event]) -> bool:
 
 
 def _fuller(first: Subject, second: Subject) -> Subject:
-    return max(first, second, key=lambda one: max(map(_weight, one.steps()), default=0.0))
+    return max(first, second, key=lambda one: max(map(_weight, one.steps()), default=(0.0, 0)))
 
 
-def _weight(step: Walked) -> float:
-    return step.assembly.ledger.ratio
+def _weight(step: Walked) -> tuple[float, int]:
+    return step.assembly.ledger.ratio, step.assembly.ledger.total
 
 
 def _from_run(run: RunFolder, asked: Asked) -> Subject:

@@ -19,7 +19,10 @@ from contextctl.model.record import (
     MessageAdded,
     Noted,
     ResultArrived,
+    RetrievedAdded,
     StepTaken,
+    Todo,
+    TodoSet,
     ToolsListed,
 )
 from tests.unit.core.folding import Words, opened, profile, turn, user
@@ -211,6 +214,38 @@ def test_a_prefix_that_breaks_at_every_step_is_told() -> None:
     past = tuple(Past(step, 100, 0.1, "ok", "layer:environment") for step in range(1, 8))
     broken = Seen(found.profile, found.events, found.at, found.now, past, found.messages)
     assert "layer:environment" in symptoms(broken)["every step costs more than it adds"].evidence
+
+
+def test_a_question_that_does_not_fit_by_itself_is_no_matter_of_compaction() -> None:
+    events = [opened(), user("word " * 900), *turn(1, 5)]
+    found = symptoms(seen(events, profile(500)))
+    one = found["what may not be cut does not fit"]
+    assert (one.stage, one.remedy) == ("select", 0)
+    assert "most of it query" in one.evidence
+    assert "close to full with every other remedy at work" not in found
+
+
+def test_passages_that_leave_no_trace_are_told() -> None:
+    passages = ({"id": "kb-17", "text": "The limit is INV-4471-EU.", "source": "limits.md"},)
+    events = [opened(), RetrievedAdded(passages), user("What is the limit?")]
+    unused: list[Event] = [MessageAdded(Message("assistant", "I do not know."))]
+    used: list[Event] = [MessageAdded(Message("assistant", "INV-4471-EU, says the manual."))]
+    symptom = "material that was provided is not used"
+    walked = [*events, *unused, user("Are you sure?")]
+    assert symptoms(seen(walked, profile(5_000)))[symptom].stage == "select"
+    assert symptom not in symptoms(seen([*events, *used, user("Thanks")], profile(5_000)))
+    assert symptom not in symptoms(seen(events, profile(5_000)))
+
+
+def test_an_answer_with_open_items_in_the_plan_is_told() -> None:
+    plan = TodoSet((Todo("read", "done"), Todo("write", "pending"), Todo("send", "failed")))
+    events = [opened(), user("go"), *turn(1, 5), plan]
+    later: list[Event] = [MessageAdded(Message("assistant", "All done!"))]
+    one = symptoms(seen(events, profile(5_000), later))["the plan is taken as done"]
+    assert "1 of 3 items" in one.evidence
+    closed = TodoSet((Todo("read", "done"), Todo("write", "done")))
+    events = [opened(), user("go"), *turn(1, 5), closed]
+    assert "the plan is taken as done" not in symptoms(seen(events, profile(5_000), later))
 
 
 def test_stages_come_in_their_order_and_nothing_asks_for_more_prompt_or_window() -> None:
