@@ -4,7 +4,8 @@
 
 ``help`` is ``contextctl --help`` (aim: at most 1.6 times the bare app's), ``validate`` is
 ``contextctl validate`` of a small profile (aim: at most 3 times). Figures are the best of several
-alternating runs, in milliseconds of wall time.
+alternating runs, in milliseconds of wall time. ``bare_plain`` is the same app without rich, which
+contextctl's own ``--help`` does not load either.
 """
 
 from __future__ import annotations
@@ -59,11 +60,14 @@ def measure(repeats: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         bare = Path(folder) / "bare.py"
         bare.write_text(BARE, encoding="utf-8")
+        plain = Path(folder) / "plain.py"
+        plain.write_text(BARE.replace("Typer()", "Typer(rich_markup_mode=None)"), encoding="utf-8")
         profile = Path(folder) / "profile.yaml"
         profile.write_text(PROFILE, encoding="utf-8")
         ours = [sys.executable, "-c", "from contextctl.cli.app import main; main()"]
         commands = {
             "bare": [sys.executable, str(bare), "--help"],
+            "bare_plain": [sys.executable, str(plain), "--help"],
             "help": [*ours, "--help"],
             "validate": [*ours, "validate", str(profile)],
         }
@@ -73,6 +77,8 @@ def measure(repeats: int) -> dict[str, Any]:
                 best[name] = min(best[name], _milliseconds(command))
     return {
         **{f"{name}_ms": round(value, 1) for name, value in best.items()},
+        "help_over_bare_plain": round(best["help"] / best["bare_plain"], 2),
+        "validate_over_bare_plain": round(best["validate"] / best["bare_plain"], 2),
         "help_over_bare": round(best["help"] / best["bare"], 2),
         "validate_over_bare": round(best["validate"] / best["bare"], 2),
         "imported_by_help": _heavy_imports([*ours, "--help"]),
