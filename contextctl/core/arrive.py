@@ -131,7 +131,7 @@ def _append(
     facts: Facts | None = None,
 ) -> Piece:
     piece = Piece(
-        seq=state.seq,
+        seq=state.at,
         step=state.step,
         kind=kind,
         message=message.to_openai(),

@@ -89,6 +89,8 @@ class Fold:
         if isinstance(event, StepTaken):
             self._step_taken()
         state.seq += 1
+        if not isinstance(event, (*_SILENT, SummaryMade)):
+            state.at = state.seq
         if not isinstance(event, StepTaken):
             _HANDLERS[type(event)](state, event)
 

@@ -73,7 +73,7 @@ def _piece(state: State, read: MemoryRead, event: str, old: Piece | None = None)
     if old is not None:
         return _like(old, message, parts)
     return Piece(
-        seq=state.seq,
+        seq=state.at,
         step=state.step,
         kind="retrieved",
         message=message.to_openai(),

@@ -25,7 +25,7 @@ def close_open_calls(state: State) -> None:
         parts = message_parts(message, state.counter)
         state.view.append(
             Piece(
-                seq=state.seq,
+                seq=state.at,
                 step=state.step,
                 kind="result",
                 message=message.to_openai(),

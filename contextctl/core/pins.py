@@ -83,7 +83,7 @@ def _block(state: State) -> Piece:
     message = Message(role="user", content="\n".join(lines))
     tokens = sum(message_parts(message, state.counter).values())
     return Piece(
-        seq=state.seq,
+        seq=state.at,
         step=0,
         kind="pins",
         message=message.to_openai(),

@@ -97,7 +97,7 @@ def _piece(state: State, found: Sequence[Passage]) -> Piece:
     message = Message(role="user", content="\n".join(lines))
     tokens = sum(message_parts(message, state.counter).values())
     return Piece(
-        seq=state.seq,
+        seq=state.at,
         step=state.step,
         kind="retrieved",
         message=message.to_openai(),

@@ -41,7 +41,7 @@ def result_piece(
         action = replace(action, tokens_before=before, tokens_after=tokens)
         state.take(action)
     return Piece(
-        seq=state.seq,
+        seq=state.at,
         step=state.step,
         kind=kind,
         message=replace(frame, content=head + shaped.text).to_openai(),

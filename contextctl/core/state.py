@@ -27,12 +27,17 @@ DEFAULT_WINDOW = 32_768
 
 @dataclass(slots=True)
 class State:
-    """The fold so far. ``seq`` and ``step`` count events and assistant steps from 1."""
+    """The fold so far. ``seq`` and ``step`` count events and assistant steps from 1.
+
+    ``at`` is the last event that may shape a window: what is settled carries its number, whether
+    it was settled before or after events that say nothing.
+    """
 
     profile: Profile
     counter: Counter
     view: View = field(default_factory=View)
     seq: int = 0
+    at: int = 0
     step: int = 0
     task: str = ""
     session: str = "s"
@@ -121,7 +126,7 @@ class State:
     @property
     def event(self) -> str:
         """The name of the event being folded in."""
-        return event_id(self.seq)
+        return event_id(self.at)
 
     def book_raw(self, parts: dict[str, int]) -> None:
         """Count what an event would have cost had nothing ever been left out."""

@@ -13,7 +13,7 @@ from contextctl.core.summary.material import Material
 from contextctl.model.assembly import Need
 
 # What a summary keeps of the lines that the same steps would have in digests, and of the window.
-KEEP_LINES, KEEP_WINDOW = 0.6, 0.5
+KEEP_LINES, KEEP_WINDOW = 0.8, 0.5
 LEAST_BUDGET = 100
 # Summaries that take more of the room than this are merged at the next compaction.
 SUMMARY_SHARE = 0.25
@@ -128,7 +128,7 @@ def _covers(state: State, zone: Zone) -> tuple[tuple[int, int], tuple[int, int]]
             steps += [line.number for line in piece.segment.lines[-1:]]
             steps += [one.last for one in piece.segment.stretches[-1:]]
     behind = state.view.pieces[zone.stop : zone.stop + 1]
-    last_event = int(behind[0].event[1:]) - 1 if behind else state.seq
+    last_event = int(behind[0].event[1:]) - 1 if behind else state.at
     return (min(steps), max(steps)), (min(events), max(last_event, *events))
 
 

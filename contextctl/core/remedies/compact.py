@@ -182,7 +182,7 @@ def _piece(
     tokens = sum(message_parts(message, state.counter).values())
     rule = f"/compaction/when/{plan.trigger}"
     return Piece(
-        seq=state.seq,
+        seq=state.at,
         step=first,
         kind="summary",
         message=message.to_openai(),

@@ -175,7 +175,7 @@ def digest_piece(state: State, segment: Segment, first: int, last: int, event: s
         ref=segment.stretches[0].ref if segment.stretches else "",
     )
     return Piece(
-        seq=state.seq,
+        seq=state.at,
         step=first,
         kind="digest",
         message=message.to_openai(),

@@ -1,40 +1,52 @@
 """The mechanical summary: deterministic, made from the record alone, bounded in tokens.
 
-What users refused, what nobody answered and where passages came from always stand. The rest of the
-budget is divided between what was done (the calls, each as long as the budget lets all of them be)
-and the values they brought, best worth per token first: behind a name they are ``entities``,
-without one they are ``findings`` of their step.
+What users refused, what nobody answered and where passages came from always stand. Of the rest of
+the budget a small part first goes to what was done; then come the values the steps used and saw,
+best worth per token first: behind a name they are ``entities``, without one ``findings`` of their
+step. What they leave goes back to what was done, so that calls are told as fully as there is room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from contextctl.core.digest import DigestLine
-from contextctl.core.facts import Fact, cost
 from contextctl.core.summary.material import Material
-from contextctl.model.history_summary import Summary
+from contextctl.core.summary.values import choose_values, entities, findings
+from contextctl.model.history_summary import LISTS, Summary
 
 VERSION = "mechanical-1"
 
 MAX_NEGATIVES, MAX_OPEN, MAX_SOURCES = 24, 12, 60
 # The longest call that all lines may have, tried from the left until the calls fit their share.
 CALL_CHARS = (200, 160, 130, 100, 80, 64, 48, 36, 24)
-# Of the budget that calls and values divide, the part for calls; what they leave goes to values.
-CALL_SHARE = 0.5
+# When calls have to be cut, the part of their room for cut ones; the rest goes to whole ones.
+CUT_SHARE = 0.5
+# Of what calls and values divide, the part that calls have for certain.
+CALL_SHARE = 0.15
 # A summary merged again keeps at most this share of what a model wrote before.
 PREVIOUS_SHARE = 0.6
-_LINE_TOKENS = 3.0
+# How far over its budget a summary may come out, and how often it is made again to get there.
+TOLERANCE, TRIES = 1.03, 3
 
 Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
-    rank: tuple[float, int, int]
-    line: int
-    fact: Fact
+class _Fixed:
+    """What stands whatever the budget is, and what models wrote before."""
+
+    negatives: tuple[str, ...]
+    open_questions: tuple[str, ...]
+    sources: tuple[str, ...]
+    before: Summary
+
+    @property
+    def text(self) -> str:
+        texts = (*self.negatives, *self.before.done, *self.before.findings)
+        return "\n".join((*texts, *self.before.entities.values()))
 
 
 def mechanical_summary(
@@ -44,89 +56,150 @@ def mechanical_summary(
 
     ``stands`` tells whether a value stands in the rest of the window anyway.
     """
-    negatives = _negatives(material)
-    open_questions = _carried(material, "open_questions", material.unanswered)[-MAX_OPEN:]
-    sources = [f"[{name}] {where}".rstrip() for name, where in material.sources[-MAX_SOURCES:]]
-    room = budget - count("\n".join([*negatives, *open_questions, *sources]))
-    before, room = _from_models(material, room, count)
-    done, used = _calls(material.lines, int(max(room, 0) * CALL_SHARE), count)
-    shown = "\n".join((*done, *negatives, *before.done, *before.findings))
-    chosen = _values(material.lines, room - used, lambda text: text in shown or stands(text))
-    findings = _findings(material.lines, chosen)
+    aim = budget
+    for _ in range(TRIES):
+        summary = _attempt(material, aim, count, stands)
+        size = _size(summary, count)
+        if size <= TOLERANCE * budget:
+            break
+        aim = max(int(aim * budget / size) - 4, 0)
+    return summary
+
+
+def _attempt(
+    material: Material, budget: int, count: Count, stands: Callable[[str], bool]
+) -> Summary:
+    sources = tuple(f"[{name}] {where}".rstrip() for name, where in material.sources[-MAX_SOURCES:])
+    open_questions = dict.fromkeys(
+        (*(text for one in material.previous for text in one.open_questions), *material.unanswered)
+    )
+    fixed = _Fixed(_negatives(material), tuple(open_questions)[-MAX_OPEN:], sources, Summary())
+    head = Summary((), fixed.sources, fixed.open_questions, fixed.negatives)
+    room = max(budget - _size(head, count), 0)
+    fixed = replace(fixed, before=_from_models(material, int(PREVIOUS_SHARE * room), count))
+    room -= _size(fixed.before, count)
+    done, used = _calls(material.lines, int(CALL_SHARE * room), count)
+    shown = "\n".join((*done, fixed.text))
+    chosen = choose_values(
+        material.lines, room - used, lambda text: text in shown or stands(text)
+    )
+    values = Summary(
+        findings=(*fixed.before.findings, *findings(material.lines, chosen)),
+        entities=entities(chosen, fixed.before.entities),
+    )
+    left = room + _size(fixed.before, count) - _size(values, count)
+    if left > used:
+        whole = {one.line for one in chosen if one.is_command}
+        done, _ = _calls(material.lines, left, count, whole)
     return Summary(
-        done=(*before.done, *done),
-        findings=(*sources, *before.findings, *findings),
-        open_questions=tuple(open_questions),
-        negatives=tuple(negatives),
-        entities=_entities(chosen, before.entities),
+        done=(*fixed.before.done, *done),
+        findings=(*fixed.sources, *values.findings),
+        open_questions=fixed.open_questions,
+        negatives=fixed.negatives,
+        entities=values.entities,
     )
 
 
-def _negatives(material: Material) -> list[str]:
-    own = [f"{step}: {text}" for step, text in material.refused]
+def _negatives(material: Material) -> tuple[str, ...]:
+    """Refusals of users first, then what was ruled out, then the latest calls that failed."""
+    own = [f"{step}: {text}" for step, text in material.refused][-MAX_NEGATIVES:]
     tried = [f"{step}: {text}" for step, text in material.ruled_out]
     failed = [
         f"{line.number}: {_cut(line.call, 80)} {line.outcome}"
         for line in material.lines
-        if line.outcome.startswith("✗")
+        if line.call and line.outcome.startswith("✗")
     ]
     carried = [text for one in material.previous for text in one.negatives]
-    room = max(MAX_NEGATIVES - len(own), 0)
-    rest = (*carried, *tried, *failed[-MAX_NEGATIVES // 4 :])
-    return [*own[-MAX_NEGATIVES:], *rest[max(len(rest) - room, 0) :]]
+    rest = list(dict.fromkeys((*carried, *tried, *failed[-MAX_NEGATIVES // 4 :])))
+    room = MAX_NEGATIVES - len(own)
+    return (*own, *rest[max(len(rest) - room, 0) :])
 
 
-def _carried(material: Material, name: str, new: Sequence[str]) -> list[str]:
-    old = [text for one in material.previous for text in getattr(one, name)]
-    return list(dict.fromkeys((*old, *new)))
-
-
-def _from_models(material: Material, room: int, count: Count) -> tuple[Summary, int]:
-    """What models wrote before, newest first as far as its share reaches, and the room left."""
-    if not material.previous:
-        return Summary(), room
-    left = int(room * PREVIOUS_SHARE)
-    entities: dict[str, str] = {}
+def _from_models(material: Material, room: int, count: Count) -> Summary:
+    """What models wrote before, the newest first as far as there is room."""
+    found: dict[str, str] = {}
     done: list[str] = []
-    findings: list[str] = []
+    told: list[str] = []
     for one in reversed(material.previous):
-        for key, text in reversed(list(one.entities.items())):
+        for key, text in one.entities.items():
             size = count(f"- {key}: {text}\n")
-            if key not in entities and size <= left:
-                entities[key] = text
-                left -= size
-        for items, kept in ((one.findings, findings), (one.done, done)):
+            if key not in found and size <= room:
+                found[key] = text
+                room -= size
+        for items, kept in ((one.findings, told), (one.done, done)):
             for text in reversed(items):
                 size = count(f"- {text}\n")
-                if size <= left:
+                if size <= room:
                     kept.append(text)
-                    left -= size
-    old = Summary(
-        tuple(reversed(done)),
-        tuple(reversed(findings)),
-        entities=dict(reversed(list(entities.items()))),
-    )
-    return old, room - int(room * PREVIOUS_SHARE) + left
+                    room -= size
+    return Summary(tuple(reversed(done)), tuple(reversed(told)), entities=found)
 
 
-def _calls(lines: Sequence[DigestLine], room: int, count: Count) -> tuple[list[str], int]:
-    """A line for every step, all cut alike; when even that is too much, the oldest are counted."""
+def _calls(
+    lines: Sequence[DigestLine], room: int, count: Count, whole: AbstractSet[int] = frozenset()
+) -> tuple[list[str], int]:
+    """A line for every step, all cut alike but those of ``whole``; when even that is too much, the
+    oldest are counted."""
     told = [line for line in lines if line.call or line.said]
+    longest = [at in whole for at, line in enumerate(lines) if line.call or line.said]
+    texts: list[str] = []
     for size in CALL_CHARS:
-        texts = [_call(line, size) for line in told]
-        used = count("\n".join(texts)) + 2 * len(texts)
-        if used <= room:
-            return texts, used
-    texts = [_call(line, CALL_CHARS[-1]) for line in told]
-    kept: list[str] = []
-    used = 0
-    while texts and used + (size := count(texts[-1]) + 3) <= room:
-        kept.append(texts.pop())
-        used += size
-    if texts:
-        kept.append(_tally(told[: len(texts)]))
-        used += count(kept[-1])
-    return kept[::-1], used
+        sizes = (CALL_CHARS[0] if is_whole else size for is_whole in longest)
+        texts = [_call(line, chars) for line, chars in zip(told, sizes, strict=True)]
+        used = _lines_size(texts, count)
+        if used <= room * (1.0 if size == CALL_CHARS[0] else CUT_SHARE):
+            return _made_whole(told, texts, room - used, count)
+    return _newest(told, texts, [at for at, one in enumerate(longest) if one], room, count)
+
+
+def _newest(
+    lines: Sequence[DigestLine],
+    texts: Sequence[str],
+    kept: Sequence[int],
+    room: int,
+    count: Count,
+) -> tuple[list[str], int]:
+    """The newest lines that fit beside those that are ``kept``; the others are counted."""
+    left = room - _lines_size([texts[at] for at in kept], count)
+    chosen = set(kept)
+    for at in range(len(texts) - 1, -1, -1):
+        size = count(texts[at]) + 3
+        if at not in chosen and size > left:
+            break
+        if at not in chosen:
+            chosen.add(at)
+            left -= size
+    rest = [line for at, line in enumerate(lines) if at not in chosen]
+    out = [_tally(rest)] if rest else []
+    out += [texts[at] for at in sorted(chosen)]
+    return out, _lines_size(out, count)
+
+
+def _made_whole(
+    lines: Sequence[DigestLine], texts: list[str], room: int, count: Count
+) -> tuple[list[str], int]:
+    """Cut calls told whole after all, as far as there is room: a call that was repeated is likely
+    to be repeated again, and a short one costs little."""
+    uses: dict[str, int] = {}
+    for line in lines:
+        uses[_first_words(line.call)] = uses.get(_first_words(line.call), 0) + 1
+    order = sorted(
+        range(len(lines)),
+        key=lambda at: (-uses[_first_words(lines[at].call)], len(lines[at].call), -at),
+    )
+    for at in order:
+        whole = _call(lines[at], CALL_CHARS[0])
+        more = count(whole) - count(texts[at])
+        if more > room:
+            break
+        texts[at] = whole
+        room -= more
+    return texts, _lines_size(texts, count)
+
+
+def _first_words(call: str) -> str:
+    """What a repeated call is known by, in a digest too: ``bash (again) cd /src && …``."""
+    return call.replace(" (again)", "", 1)[:24]
 
 
 def _call(line: DigestLine, size: int) -> str:
@@ -141,57 +214,22 @@ def _tally(lines: Sequence[DigestLine]) -> str:
     names: dict[str, int] = {}
     for line in lines:
         for call in line.call.split("; "):
-            name = call.split(" ", 1)[0]
+            name = call.split(" ", 1)[0][:40]
             if name:
                 names[name] = names.get(name, 0) + 1
-    told = ", ".join(f"{name} ×{times}" for name, times in names.items()) or "…"
+    most = sorted(names.items(), key=lambda item: -item[1])[:8]
+    told = ", ".join(f"{name} ×{times}" for name, times in most) or "…"
     return f"{lines[0].number}-{lines[-1].number} {told}"
 
 
-def _values(
-    lines: Sequence[DigestLine], room: float, stands: Callable[[str], bool]
-) -> list[tuple[int, Fact]]:
-    """The facts that fit in ``room``, best first, then back in the order of their steps."""
-    pool: dict[str, _Value] = {}
-    for index, line in enumerate(lines):
-        for place, fact in enumerate(line.facts):
-            pool[fact.value] = _Value((-fact.score, -index, place), index, fact)
-    kept: list[_Value] = []
-    named: set[str] = set()
-    numbered: set[int] = set()
-    for value in sorted(pool.values(), key=lambda one: one.rank):
-        fact = value.fact
-        spent = cost(fact.value)
-        if fact.key and fact.key not in named:
-            spent += cost(fact.key) + _LINE_TOKENS
-        elif not fact.key and value.line not in numbered:
-            spent += _LINE_TOKENS
-        if spent > room or stands(fact.value):
-            continue
-        room -= spent
-        kept.append(value)
-        named.add(fact.key)
-        if not fact.key:
-            numbered.add(value.line)
-    kept.sort(key=lambda one: (one.line, one.rank[2]))
-    return [(value.line, value.fact) for value in kept]
+def _size(summary: Summary, count: Count) -> int:
+    texts = [text for name in LISTS for text in getattr(summary, name)]
+    texts += [f"{key}: {text}" for key, text in summary.entities.items()]
+    return _lines_size(texts, count)
 
 
-def _findings(lines: Sequence[DigestLine], chosen: Iterable[tuple[int, Fact]]) -> list[str]:
-    by_line: dict[int, list[str]] = {}
-    for index, fact in chosen:
-        if not fact.key:
-            by_line.setdefault(index, []).append(fact.value)
-    return [f"{lines[index].number}: {', '.join(values)}" for index, values in by_line.items()]
-
-
-def _entities(chosen: Iterable[tuple[int, Fact]], before: Mapping[str, str]) -> dict[str, str]:
-    """Names and their values, those of a name that stands already behind its older ones."""
-    values: dict[str, list[str]] = {key: [text] for key, text in before.items()}
-    for _, fact in chosen:
-        if fact.key:
-            values.setdefault(fact.key, []).append(fact.value)
-    return {key: ", ".join(found) for key, found in values.items()}
+def _lines_size(texts: Sequence[str], count: Count) -> int:
+    return count("\n".join(f"- {text}" for text in texts)) if texts else 0
 
 
 def _cut(text: str, size: int) -> str:
