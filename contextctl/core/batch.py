@@ -42,6 +42,8 @@ def answered(state: State, event: SummaryMade) -> None:
 
 def _fit(state: State) -> None:
     """What is still too large after everything that loses less."""
+    if not state.profile.remedies.any_on:
+        return  # the record as it was: nothing is left out, and nothing is said beside it
     for remedy in LAST_RESORTS:
         if state.total <= state.allowance.usable:
             break

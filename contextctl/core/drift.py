@@ -44,6 +44,8 @@ Called = tuple[str, str]
 
 def call_answered(state: State, call: ToolCall, answer: str) -> None:
     """Take a call and its answer into account; a repetition is put into the slot of drift."""
+    if not state.profile.remedies.any_on:
+        return
     said = _spelled(call)
     digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     state.called = (*state.called, (said, digest))[-MEMORY:]

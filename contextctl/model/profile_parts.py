@@ -307,3 +307,9 @@ class Remedies:
     offload: bool = True
     isolate: bool = True
     compact: bool = True
+
+    @property
+    def any_on(self) -> bool:
+        """Whether anything may touch the window; with all of them off it is the record as it is."""
+        on = self.shape or self.trim or self.disclose or self.offload
+        return on or self.isolate or self.compact
