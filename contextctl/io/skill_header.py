@@ -102,9 +102,11 @@ class _Reader:
         return document.root
 
     def _header(self, table: Table, line: int) -> SkillHeader:
+        told = len(self.faults)
         about, at = self._text(table, "description")
         if not about:
-            self._fault(at or line, "no 'description': nobody could tell when to load it")
+            if len(self.faults) == told:
+                self._fault(at or line, "no 'description': nobody could tell when to load it")
             return SkillHeader()
         if len(about) > LONGEST_ABOUT:
             what = f"the description has {len(about):,} characters, over {LONGEST_ABOUT:,}"

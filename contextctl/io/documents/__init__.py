@@ -91,6 +91,8 @@ def safe_id(name: str) -> str:
 def _document(outline: Outline, name: str, media: str, path: Path) -> Document | DocumentFault:
     if not any(line.strip() for line in outline.lines[outline.skipped :]):
         return DocumentFault(name, "holds no text")
+    if not outline.lines[-1]:  # what follows the last line end is no line
+        outline = replace(outline, lines=outline.lines[:-1])
     title = outline.title or path.stem
     text = "\n".join(outline.lines)
     return Document(name, title, text, sections_of(outline), media, str(path))

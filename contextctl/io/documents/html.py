@@ -16,6 +16,10 @@ _BLOCKS = frozenset({
     "pre", "section", "table", "tbody", "tfoot", "thead", "tr", "ul", *_HEADINGS,
 })
 # fmt: on
+# Titles of boxes inside a section: what follows the box is not below them.
+_ASIDES = frozenset(
+    {"note", "tip", "warning", "caution", "important", "注意", "提示", "警告", "小心", "重要"}
+)
 _SPACES = re.compile(r"\s+")
 
 
@@ -63,7 +67,7 @@ class _Reader(HTMLParser):
         elif tag in _BLOCKS:
             self._end_line()
             self._exact += tag == "pre"
-            self._line = "- " if tag == "li" else ""
+            self._line = "- " if tag == "li" else self._line
             self._cells = 0
         elif tag in {"td", "th"}:
             self._line += " | " if self._cells else ""
@@ -84,7 +88,7 @@ class _Reader(HTMLParser):
             self._in_title = False
         elif tag in _HEADINGS:
             title = " ".join(self._line.split())
-            if title and self._level:
+            if title and self._level and title.casefold() not in _ASIDES:
                 self._headings.append(Heading(len(self._lines) + 1, self._level, title))
             self._level = 0
             self._end_line()
