@@ -56,6 +56,10 @@ def init(
     window: Annotated[
         int | None, typer.Option(min=1024, metavar="TOKENS", help="With --from: its window.")
     ] = None,
+    *,
+    reserve: Annotated[
+        int | None, typer.Option(min=1, metavar="TOKENS", help="With --from: for the answer.")
+    ] = None,
     format_: Annotated[
         str, typer.Option("--trace-format", metavar="FORMAT", help=f"auto, {', '.join(FORMATS)}")
     ] = "auto",
@@ -76,7 +80,24 @@ def init(
         return _template((template or Template.minimal).value, folder, output)
     if template is not None:
         raise UsageError("--template and --from exclude each other: one copies, the other drafts")
-    return _draft(trace, folder, output, model=model, name=name, window=window, format_=format_)
+    traces = list(read_traces(trace, format_))
+    title = name or safe_name(trace.name.partition(".")[0])
+    path = folder / "profiles" / f"{safe_name(title)}.yaml"
+    if path.exists():  # told before the work, not after it
+        write_new(path, "")
+    with progress("trying settings") as tick:
+        draft = draft_profile(
+            traces,
+            name=title,
+            source=trace.name,
+            model=model,
+            window=window,
+            reserve_output=reserve,
+            progress=tick,
+        )
+    write_new(path, draft_text(draft))
+    _show_draft(draft, path, _next(path, trace, folder), output)
+    return 0
 
 
 def _template(name: str, folder: Path, output: Format) -> int:
@@ -92,36 +113,15 @@ def _template(name: str, folder: Path, output: Format) -> int:
     return 0
 
 
-def _draft(
-    trace: Path,
-    folder: Path,
-    output: Format,
-    *,
-    model: str | None,
-    name: str | None,
-    window: int | None,
-    format_: str,
-) -> int:
-    traces = list(read_traces(trace, format_))
-    title = name or safe_name(trace.name.partition(".")[0])
-    path = folder / "profiles" / f"{safe_name(title)}.yaml"
-    if path.exists():  # before the work, not after it
-        write_new(path, "")
-    with progress("trying settings") as tick:
-        draft = draft_profile(
-            traces, name=title, source=trace.name, model=model, window=window, progress=tick
-        )
-    write_new(path, draft_text(draft))
+def _show_draft(draft: Draft, path: Path, steps: list[str], output: Format) -> None:
     _, problems = check_profile(path)
     for problem in problems:
         if problem.severity == "error":
             say(f"{problem.severity}: {problem}")
-    steps = _next(path, trace, folder)
     if output is Format.json:
         show_json(_json(draft, path, steps))
     else:
         show(draft_summary(draft, str(path), steps))
-    return 0
 
 
 def _next(path: Path, trace: Path, folder: Path) -> list[str]:

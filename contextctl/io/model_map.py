@@ -41,6 +41,11 @@ def model_names() -> tuple[str, ...]:
     )
 
 
+def entries() -> JsonObject:
+    """The whole map, by name. It must not be changed."""
+    return _model_map()
+
+
 def _keys(name: str) -> Iterator[tuple[str, str]]:
     """Keys to look under, and the provider an entry found there must be of (empty: any)."""
     yield name, ""

@@ -16,6 +16,7 @@ from typing import cast
 
 from contextctl.errors import Problem, ProfileError
 from contextctl.io import profile_disclosure, profile_rules, profile_tool_rules
+from contextctl.io.model_search import unsearchable
 from contextctl.io.model_windows import unknown_windows
 from contextctl.io.profile_chain import Chain, dotted, without_nulls
 from contextctl.io.profile_names import find_profile
@@ -50,6 +51,8 @@ RULES: tuple[Rule, ...] = (
     profile_tool_rules.pins,
     profile_tool_rules.programs,
     profile_tool_rules.lists,
+    profile_tool_rules.servers,
+    unsearchable,
     profile_disclosure.disclosure,
     profile_disclosure.delegates,
     not_yet,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from shlex import quote
 
 from contextctl.core.advice import advice
 from contextctl.core.explain import Beside, explain_step
@@ -186,6 +187,18 @@ def _next(subject: Subject, now: LedgerReport, fix: Fix | None) -> Iterator[str]
         again = f"contextctl explain {subject.shown}{flags} --step {now.step}"
         yield f"{again} --patch | {applied_by(fix.path)}"
     if subject.bare:
-        yield f"contextctl init --from {subject.trace_shown}{flags}"
+        yield f"contextctl init --from {subject.trace_shown}{_as_drafted(subject.profile)}"
     elif fix is None:
         yield f"contextctl show {subject.shown}{flags} --step {now.step}"
+
+
+def _as_drafted(profile: Profile) -> str:
+    """The options of ``init`` that mean the same model and window."""
+    options = f" --model {quote(profile.model.name)}"
+    for pointer, option, value in (
+        ("/model/window", "--window", profile.model.window),
+        ("/model/reserve_output", "--reserve", profile.model.reserve_output),
+    ):
+        if profile.origin(pointer).startswith("--set"):
+            options += f" {option} {value}"
+    return options
