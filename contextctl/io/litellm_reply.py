@@ -14,8 +14,8 @@ from contextctl.model.prices import ModelFacts, cost_usd
 from contextctl.model.reply import Reply
 from contextctl.model.usage import usage_from_provider
 
-# OpenAI's wire form refuses message fields it does not know; other providers lose thinking blocks
-# and search results unless the whole message comes back.
+# OpenAI's chat form refuses message fields it does not know; other providers, and its Responses
+# form, lose thinking blocks and search results unless the whole message comes back.
 _STRICT_PROVIDERS = frozenset({"openai", "azure", "local"})
 _OWN_FIELDS = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id", "name"})
 
@@ -46,7 +46,8 @@ def reply_from_body(target: Target, body: Mapping[str, Any], *, usage_reported: 
     if not choices:
         raise ModelFault("garbled", "the answer holds no choice")
     choice = choices[0]
-    message = _message(choice.get("message") or {}, target.provider)
+    strict = target.provider in _STRICT_PROVIDERS and "/responses/" not in target.name
+    message = _message(choice.get("message") or {}, strict=strict)
     finish = str(choice.get("finish_reason") or "stop")
     if finish == "tool_calls" and not message.tool_calls:
         raise ModelFault("garbled", "the answer announces tool calls and holds none")
@@ -65,7 +66,7 @@ def reply_from_body(target: Target, body: Mapping[str, Any], *, usage_reported: 
     )
 
 
-def _message(raw: Mapping[str, Any], provider: str) -> Message:
+def _message(raw: Mapping[str, Any], *, strict: bool) -> Message:
     """The assistant message; a call id that is missing or there twice is replaced."""
     calls: list[ToolCall] = []
     for place, call in enumerate(raw.get("tool_calls") or []):
@@ -81,7 +82,7 @@ def _message(raw: Mapping[str, Any], provider: str) -> Message:
         )
         calls.append(ToolCall(call_id, str(function.get("name") or ""), whole_characters(text)))
     content = raw.get("content")
-    extra = {} if provider in _STRICT_PROVIDERS else dict(_extras(raw))
+    extra = {} if strict else dict(_extras(raw))
     return Message(
         role="assistant",
         content=cast("str | list[Json] | None", whole_json(content)),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from contextctl.errors import ProfileError
 from contextctl.io.model_map import model_facts
+from contextctl.io.model_search import resolve_search
 from contextctl.io.profile_rules import Found, placed
 from contextctl.model.profile import Profile
 
@@ -22,7 +23,8 @@ def window_of(name: str) -> int | None:
 
 
 def resolve_window(profile: Profile) -> Profile:
-    """``profile`` with the window of its model and of every fallback filled in.
+    """``profile`` with what ``auto`` stands for: the window of its model and of every fallback,
+    and who searches its deferred tools.
 
     Raises ``ProfileError`` that names ``model.window`` when the model map does not know one.
     """
@@ -35,9 +37,9 @@ def resolve_window(profile: Profile) -> Profile:
         for fallback in model.fallbacks
     )
     window = model.window or window_of(model.name)
-    if window == model.window and fallbacks == model.fallbacks:
-        return profile
-    return replace(profile, model=replace(model, window=window, fallbacks=fallbacks))
+    if window != model.window or fallbacks != model.fallbacks:
+        profile = replace(profile, model=replace(model, window=window, fallbacks=fallbacks))
+    return resolve_search(profile)
 
 
 def unknown_windows(profile: Profile) -> Iterator[Found]:

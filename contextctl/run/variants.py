@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from contextctl.io.model_search import resolve_search
 from contextctl.model.profile import Profile
 
 
 def for_model(profile: Profile, name: str) -> Profile:
     """``profile`` with the model ``name``, one of its fallbacks, in place of its first one.
 
-    The windows must be resolved. A name the profile does not know leaves it as it is: such a step
-    was taken under another profile.
+    Its deferred tools are searched natively where it can do that too. The windows must be resolved.
+    A name that the profile does not know leaves it as it is: its step was taken under another one.
     """
     for fallback in profile.model.fallbacks:
         if fallback.name == name != profile.model.name:
             model = replace(profile.model, name=name, window=fallback.window)
-            return replace(profile, model=model)
+            other = replace(profile, model=model)
+            if other.defer.via == "native":  # said of the first model, not of this one
+                other = replace(other, defer=replace(other.defer, via="auto"))
+            return resolve_search(other)
     return profile
