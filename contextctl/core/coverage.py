@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from contextctl.model.failure import ARGUMENTS
 from contextctl.model.message import Json, ToolCall
-from contextctl.model.own_sources import SKILLS
+from contextctl.model.own_sources import KNOWLEDGE, OWN_SOURCES, SUBAGENTS
 from contextctl.model.record import MessageAdded, Record, ResultArrived, StepTaken, ToolsListed
 from contextctl.model.subagent import SourceFailure
 
@@ -82,7 +82,8 @@ def _answered(record: Record) -> Iterator[tuple[ToolCall, ResultArrived]]:
 
 def _offered(record: Record) -> frozenset[str]:
     """The tools that lead outside: those of the profile, its servers, its own delegates."""
-    lists = [e for e in record if isinstance(e, ToolsListed) and e.source != SKILLS]
+    inward = frozenset(OWN_SOURCES) - {KNOWLEDGE, SUBAGENTS}
+    lists = [e for e in record if isinstance(e, ToolsListed) and e.source not in inward]
     return frozenset(spec.name for one in lists for spec in one.tools)
 
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 HOME = ".contextctl"
 """The folder, in the working directory, of runs without ``--out`` and of the last run's address."""
 
+SUB = "sub"
+"""In a task's folder, where its subagents are: ``sub/1``, ``sub/2`` …, each like a task's own."""
+
+_BELOW = f"/{SUB}/"
 _NAME_BYTES = 100
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -96,8 +100,15 @@ class RunFolder:
         return self.path / "tasks"
 
     def task(self, task_id: str) -> TaskFolder:
-        """The folder of one task; it need not exist."""
-        return TaskFolder(self.tasks_folder / safe_name(task_id))
+        """The folder of one task, or of a subagent (``t1/sub/2``); it need not exist."""
+        whole = TaskFolder(self.tasks_folder / safe_name(task_id))
+        root, *numbers = task_id.split(_BELOW)
+        if not numbers or whole.path.exists() or not all(map(str.isdecimal, numbers)):
+            return whole
+        path = self.tasks_folder / safe_name(root)
+        for number in numbers:
+            path = path / SUB / number
+        return TaskFolder(path)
 
     def tasks(self) -> tuple[TaskFolder, ...]:
         """The folders of all tasks that have one, by name."""
@@ -150,6 +161,28 @@ class TaskFolder:
     def windows(self) -> Path:
         """``windows.jsonl``: the exact window of each step, when asked for."""
         return self.path / "windows.jsonl"
+
+    @property
+    def profile(self) -> Path:
+        """``profile.json``: what a subagent ran under; a task of the run has none of its own."""
+        return self.path / "profile.json"
+
+    def read_profile(self) -> JsonObject | None:
+        """The saved profile of a subagent; None for a task of the run. Raises ``RecordError``."""
+        try:
+            value = json.loads(self.profile.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise RecordError(f"cannot read '{self.profile}': {error}") from error
+        return value if isinstance(value, dict) else None
+
+    def subs(self) -> tuple[TaskFolder, ...]:
+        """The folders of its subagents, in the order in which they were asked."""
+        place = self.path / SUB
+        found = [path for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
+        numbered = sorted(found, key=lambda path: (len(path.name), path.name))
+        return tuple(TaskFolder(path) for path in numbered)
 
     def read_ledger(self) -> JsonLines:
         """The reports of all steps."""

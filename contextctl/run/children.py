@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from contextctl.core.count import Counter
+from contextctl.io.mcp.servers import open_servers
 from contextctl.io.model_windows import resolve_window
 from contextctl.io.models import open_model
 from contextctl.io.profiles import load_profile
 from contextctl.io.skills import read_skills
-from contextctl.io.tools import open_tools
+from contextctl.io.tools import open_tools, own_names
 from contextctl.io.vocab import counter_for
 from contextctl.model.profile import Profile
 from contextctl.model.profile_parts import Subagent
@@ -79,7 +80,8 @@ class Children:
             return Child(profile, model)
         depth = min(self._depth - 1, profile.limits.max_depth)
         own = OwnTools(profile, read_skills(profile.disclosure.skills), depth=depth)
-        return Child(profile, model, open_tools(profile), own)
+        servers = open_servers(profile, own_names(profile)) if profile.mcp else None
+        return Child(profile, model, open_tools(profile, servers), own)
 
 
 def check_children(profile: Profile) -> None:

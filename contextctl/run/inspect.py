@@ -241,6 +241,9 @@ def _from_run(run: RunFolder, asked: Asked) -> Subject:
     if not folder.record.exists():
         have = [one.name for one in run.tasks()]
         raise UsageError(f"no task '{name}' in '{run.path}'; it holds: {_listed(have)}")
+    saved = folder.read_profile()
+    if saved is not None and not asked.profile:
+        loaded = restore_profile(saved)
     events, _ = read_record(folder.record)
     counter = counter_for(loaded.tokenizer, loaded.model.name)
     shown = f"{quote(asked.source or 'latest')} {quote(name)}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from pathlib import Path
 
 from contextctl.core.citations import citations_in
 from contextctl.core.coverage import SourceOf, coverage
@@ -33,7 +32,7 @@ from contextctl.errors import ContextctlError
 from contextctl.io.files import write_atomic
 from contextctl.io.jsonl import json_text
 from contextctl.io.records import read_record
-from contextctl.io.run_folder import TaskFolder
+from contextctl.io.run_folder import SUB, TaskFolder
 from contextctl.model.failure import ARGUMENTS, ENVIRONMENT, TOOL
 from contextctl.model.message import Json, JsonObject, Message, ToolCall
 from contextctl.model.outcome import ToolOutcome
@@ -48,10 +47,6 @@ from contextctl.run.own_tools import KnowledgeTools, OwnTools, arguments_of
 from contextctl.run.reader_profile import reading_rule, source_read
 from contextctl.run.setting import Setting
 from contextctl.run.task import Ended, run_task
-
-PROFILE = "profile.json"
-"""In a subagent's folder: the profile it ran under."""
-SUB = "sub"
 
 
 def delegate(own: OwnTools, live: Live, call: ToolCall) -> ToolOutcome:
@@ -101,7 +96,7 @@ class _Delegated:
         folder = TaskFolder(self._live.folder.path / SUB / str(self._number))
         setting = self._setting()
         folder.path.mkdir(parents=True, exist_ok=True)
-        write_atomic(folder.path / PROFILE, json_text(setting.profile.to_json()) + "\n")
+        write_atomic(folder.profile, json_text(setting.profile.to_json()) + "\n")
         session = (self._live.workspace.session, self._live.key)
         given = (self._briefed(),)
         ended = run_task(setting, self._child(), folder, session=session, given=given)
@@ -232,11 +227,3 @@ def _pointer(profile: Profile, name: str) -> str:
     if name in profile.subagents:
         return f"/subagents/{name}"
     return "/disclosure/knowledge"
-
-
-def sub_folders(folder: TaskFolder) -> tuple[TaskFolder, ...]:
-    """The folders of a task's subagents, in the order in which they were asked."""
-    place = folder.path / SUB
-    found = [path for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
-    numbered = sorted(found, key=lambda path: (len(path.name), path.name))
-    return tuple(TaskFolder(Path(path)) for path in numbered)

@@ -8,6 +8,7 @@ step's window is compared with the one the run's own profile gives.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from contextctl.core.assemble import Fold
 from contextctl.errors import RecordError
@@ -38,11 +39,21 @@ def verify_run(folder: RunFolder, profile: Profile | None = None) -> list[Differ
     results = {str(value.get("id")): value for value in folder.read_results().values}
     out: list[Difference] = []
     for task in folder.tasks():
-        record, _ = read_record(task.record)
-        if record:
-            checks = _Task(task, record, own, other, results, is_whole=is_whole)
-            out += _told_once(checks.differences())
+        for one in _with_subs(task):
+            record, _ = read_record(one.record)
+            saved = one.read_profile()
+            profiles = (own, other) if saved is None else (_restored(one.profile, saved), None)
+            if record:
+                checks = _Task(one, record, *profiles, results, is_whole=is_whole)
+                out += _told_once(checks.differences())
     return out
+
+
+def _with_subs(task: TaskFolder) -> Iterator[TaskFolder]:
+    """A task and its subagents, which ran under profiles of their own."""
+    yield task
+    for sub in task.subs():
+        yield from _with_subs(sub)
 
 
 def _told_once(differences: Iterable[Difference]) -> Iterator[Difference]:
@@ -58,11 +69,15 @@ def _told_once(differences: Iterable[Difference]) -> Iterator[Difference]:
 def _saved_profile(folder: RunFolder, saved: Json) -> Profile:
     if not isinstance(saved, dict):
         raise RecordError(f"'{folder.run_json}' holds no profile to verify under")
+    return _restored(folder.run_json, saved)
+
+
+def _restored(path: Path, saved: JsonObject) -> Profile:
     try:
         return restore_profile(saved)
     except ValueError as error:
         raise RecordError(
-            f"'{folder.run_json}': the profile in it cannot be read by this version: {error}"
+            f"'{path}': the profile in it cannot be read by this version: {error}"
         ) from None
 
 

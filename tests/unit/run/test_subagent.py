@@ -17,7 +17,6 @@ from contextctl.io.run_folder import TaskFolder
 from contextctl.model.record import ResultArrived, ToolsListed
 from contextctl.run.meter import Meter, Share
 from contextctl.run.own_tools import open_own_tools
-from contextctl.run.subagent import sub_folders
 from contextctl.run.task import Ended, run_task
 
 TOOLS = """\
@@ -116,7 +115,7 @@ def test_two_in_one_turn_work_at_the_same_time_each_in_its_own_window(shop, make
     times = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in side_log(shop)}
     assert times["begin https://two.example"] < times["end https://one.example"]
     assert times["begin https://one.example"] < times["end https://two.example"]
-    assert [folder.name for folder in sub_folders(folder_of(shop))] == ["1", "2"]
+    assert [folder.name for folder in folder_of(shop).subs()] == ["1", "2"]
     for number, other in (("1", "two"), ("2", "one")):
         record = (folder_of(shop).path / "sub" / number / "record.jsonl").read_text("utf-8")
         assert "prices in EUR" in record
@@ -208,7 +207,7 @@ def test_a_crash_leaves_what_a_subagent_did(shop, make_task):
         assert ended.result.answer == "Shop one is cheaper."
         assert len(side_log(shop)) == before  # no page was fetched again
         assert back(shop, "d1", name) == back(shop, "d1", "whole")
-        assert len(sub_folders(folder)) == 2
+        assert len(folder.subs()) == 2
 
 
 def test_depth_is_kept_by_the_runtime(shop, make_task):
@@ -281,7 +280,7 @@ def test_arguments_that_are_none_start_no_subagent(shop, make_task):
     script(shop, "reader", {"content": "read"})
     run(shop, make_task)
     assert {back(shop, one)["error"] for one in ("d1", "d2")} == {"bad_arguments"}
-    assert sub_folders(folder_of(shop)) == ()
+    assert folder_of(shop).subs() == ()
 
 
 def test_a_stopped_run_stops_its_subagents_and_continues_them(shop, make_task):
