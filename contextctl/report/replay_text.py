@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from contextctl.model.result import TaskResult
+from contextctl.report.columns import wrapped
 
 
 class Outcome(Protocol):
@@ -46,15 +47,18 @@ def _lines(outcome: Outcome, run: str) -> Iterator[str]:
     if worst is None:
         return
     peak = worst.peak
-    yield (
-        f"peak     {worst.id} step {peak.step}: {peak.ratio:.0%} ({peak.zone}), {peak.total:,}"
+    yield from wrapped(
+        f"{worst.id} step {peak.step}: {peak.ratio:.0%} ({peak.zone}), {peak.total:,}"
         f" tokens; biggest source {peak.bucket} {peak.bucket_tokens:,}"
-        + (f", largest message {peak.largest}" if peak.largest else "")
+        + (f", largest message {peak.largest}" if peak.largest else ""),
+        " " * 9,
+        "peak     ",
     )
     if over:
         steps = sum(int(result.error.split()[0]) for result in over if result.error)
         yield f"overflow {steps} steps of {len(over)} traces do not fit (first: {over[0].id})"
-    yield f"next     contextctl explain {run} {worst.id} --step {peak.step}"
+    command = f"contextctl explain {run} {worst.id} --step {peak.step}"
+    yield from wrapped(command, " " * 9, "next     ")
 
 
 def _saving(outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from contextctl.model.record import (
     TodoSet,
     ToolsListed,
 )
+from tests.conftest import ROOT
 from tests.unit.core.folding import Words, opened, profile, turn, user
 
 
@@ -261,3 +263,17 @@ def test_stages_come_in_their_order_and_nothing_asks_for_more_prompt_or_window()
         said = f"{one.do} {one.symptom}".lower()
         assert "larger window" not in said
         assert "system prompt" not in said
+
+
+def test_every_symptom_stands_in_the_table_of_the_first_hour() -> None:
+    table = (ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")
+    sources = [ROOT / "contextctl" / "core" / name for name in ("advice.py", "symptoms.py")]
+    found = {
+        symptom
+        for source in sources
+        for symptom in re.findall(
+            r'Advice\(\s*"\w+",\s*"([^"]+)"', source.read_text(encoding="utf-8")
+        )
+    }
+    assert len(found) >= 18
+    assert [symptom for symptom in found if symptom not in table] == []
