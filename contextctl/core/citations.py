@@ -7,10 +7,12 @@ is whatever ends in a known document's id and is followed by a section and lines
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from contextctl.core.isolation import ISOLATE
 from contextctl.core.knowledge import Library
 from contextctl.model.document import Citation
+from contextctl.model.record import PinSet, ResultArrived
 
 _PLACE = re.compile(
     r"(?P<doc>[^\s#\[\]<>|\"'`]+)#(?P<section>p?\d+(?:\.\d+)*)"
@@ -33,6 +35,17 @@ def citations_in(text: str, library: Library) -> tuple[tuple[Citation, ...], tup
         else:
             resolved[str(place)] = place
     return tuple(resolved.values()), tuple(lost)
+
+
+def citation_pins(pins: Sequence[str], result: ResultArrived) -> tuple[PinSet, ...]:
+    """The places an answer about documents stands on, pinned where the profile pins citations: they
+    outlive the answer when it leaves the window."""
+    told = result.extra.get(ISOLATE)
+    places = told.get("citations") if isinstance(told, dict) else None
+    if "citations" not in pins or not isinstance(places, list) or not places:
+        return ()
+    text = ", ".join(map(str, places))
+    return (PinSet(f"citations.{result.call_id}", text, source=result.call_id),)
 
 
 def _names(written: str) -> Iterator[str]:

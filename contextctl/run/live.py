@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from contextctl.core.assemble import Fold
+from contextctl.core.citations import citation_pins
 from contextctl.core.isolation import ISOLATE
 from contextctl.core.result_pins import result_pins
 from contextctl.core.totals import Totals
@@ -165,7 +166,8 @@ class Live:
     def pinned(self, result: ResultArrived) -> tuple[Event, ...]:
         """A result with the pins that its tool's rule takes from it, and what follows from it."""
         rule = self.profile.result_rule(result.name)
-        return (result, *result_pins(rule.pin, result), *consequences(result))
+        pins = (*result_pins(rule.pin, result), *citation_pins(self.profile.pins, result))
+        return (result, *pins, *consequences(result))
 
     def fresh_id(self, call_id: str) -> str:
         """``call_id``, or a name beside it when an earlier call of the record has it."""

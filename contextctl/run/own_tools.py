@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ class OwnTools:
         self.shelf = shelf
         self.depth = depth
         self.children = Children(profile, depth)
-        self._banks = Banks(profile.disclosure.knowledge)
+        self.banks = Banks(profile.disclosure.knowledge)
         self._libraries: dict[str, tuple[Library, tuple[DocumentFault, ...]]] = {}
         self._lock = threading.Lock()
 
@@ -100,7 +101,7 @@ class OwnTools:
         key = json.dumps([task.documents, str(_base(task))], ensure_ascii=False)
         with self._lock:
             if key not in self._libraries:
-                documents, faults = self._banks.granted(task.documents, _base(task))
+                documents, faults = self.banks.granted(task.documents, _base(task))
                 self._libraries[key] = (Library(documents), faults)
             return self._libraries[key]
 
@@ -150,7 +151,7 @@ class OwnTools:
             return answered(call, lambda given: answer_view(given, self.shelf, SkillFolders()))
         if call.name in KNOWLEDGE_TOOLS and not self.delegates:
             library, _ = self.library(live.task)
-            return answered(call, lambda given: answer_knowledge(call.name, given, library))
+            return KnowledgeTools(library, self.banks).call(call.name, call.arguments, call.id)
         from contextctl.run.subagent import delegate  # a subagent is a task: it imports this
 
         return delegate(self, live, call)
@@ -173,10 +174,15 @@ class OwnTools:
 
 
 class KnowledgeTools:
-    """The tools of a knowledge subagent, and the only ones it has."""
+    """The tools of a knowledge subagent, and the only ones it has.
 
-    def __init__(self, library: Library) -> None:
+    What it may read is ``library``; ``banks`` tell a document that was not granted from one that
+    is not there, for the record only.
+    """
+
+    def __init__(self, library: Library, banks: Banks) -> None:
         self._library = library
+        self._banks = banks
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """``search_docs``, ``read_doc`` and ``read_section``."""
@@ -192,7 +198,10 @@ class KnowledgeTools:
             text = f"error: there is no tool '{name}'; the tools are: {', '.join(KNOWLEDGE_TOOLS)}"
             return ToolOutcome(text, status="error", failure=INDEX)
         call = ToolCall(call_id, name, arguments)
-        return answered(call, lambda given: answer_knowledge(name, given, self._library))
+        outcome = answered(call, lambda given: answer_knowledge(name, given, self._library))
+        if outcome.failure == INDEX and self._banks.holds(document_asked(call)):
+            return replace(outcome, failure=GRANT)
+        return outcome
 
     def close(self) -> None:
         """Nothing is running."""
@@ -216,6 +225,18 @@ def arguments_of(call: ToolCall) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def document_asked(call: ToolCall) -> str:
+    """The id of the document that a call is about; empty when it names none."""
+    document = (arguments_of(call) or {}).get("doc")
+    return document.strip(" []").partition("#")[0] if isinstance(document, str) else ""
+
+
+def document_read(call: ToolCall) -> str:
+    """The source that a call reads; a search is none."""
+    reads = call.name in KNOWLEDGE_TOOLS and call.name != "search_docs"
+    return document_asked(call) if reads else ""
 
 
 def _base(task: Task) -> Path:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
-from contextctl.core.knowledge_tools import KNOWLEDGE_TOOLS
-from contextctl.model.message import Json, ToolCall
 from contextctl.model.profile import Profile
 from contextctl.model.profile_parts import (
     Disclosure,
@@ -53,15 +50,3 @@ def reader_profile(profile: Profile, *, keep_prefix: bool = False) -> Profile:
         plan=Plan(enabled=False),
         raw_texts={at: raw for at, raw in profile.raw_texts.items() if at.startswith(kept)},
     )
-
-
-def source_read(call: ToolCall) -> str:
-    """The document that a call reads; a search is no source."""
-    if call.name not in KNOWLEDGE_TOOLS or call.name == "search_docs":
-        return ""
-    try:
-        value: Json = json.loads(call.arguments or "{}")
-    except ValueError:
-        return ""
-    document = value.get("doc") if isinstance(value, dict) else None
-    return document.partition("#")[0] if isinstance(document, str) else ""

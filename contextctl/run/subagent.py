@@ -43,8 +43,8 @@ from contextctl.model.subagent import SubagentResult
 from contextctl.model.task import Task
 from contextctl.run.live import Live
 from contextctl.run.meter import Share
-from contextctl.run.own_tools import KnowledgeTools, OwnTools, arguments_of
-from contextctl.run.reader_profile import reading_rule, source_read
+from contextctl.run.own_tools import KnowledgeTools, OwnTools, arguments_of, document_read
+from contextctl.run.reader_profile import reading_rule
 from contextctl.run.setting import Setting
 from contextctl.run.task import Ended, run_task
 
@@ -85,7 +85,7 @@ class _Delegated:
         if call.name == ASK_KNOWLEDGE:
             self._library, faults = own.library(live.task)
             material = _material(self._library, [str(fault) for fault in faults])
-            source_of = source_read
+            source_of = document_read
         self._source_of: SourceOf | None = source_of
         self._held = held_by(self._record, rule.inherit)
         locale = live.profile.shaping.locale
@@ -122,6 +122,7 @@ class _Delegated:
         shown = replace(result, summary=summary, more={**result.more, **more})
         counter = live.setting.counter_of(live.profile.model.name)
         totals = ended.totals
+        places = result.more.get("citations")
         isolate: JsonObject = {
             "subagent": self._call.name,
             "rule": _pointer(live.profile, self._call.name),
@@ -136,6 +137,8 @@ class _Delegated:
             "cost_usd": round(totals.cost, 10),
             "peak_ratio": ended.result.peak.ratio,
         }
+        if isinstance(places, list):
+            isolate["citations"] = [one["at"] for one in places if isinstance(one, dict)]
         return ToolOutcome(
             dump_exact(shown.to_json()),
             status="error" if result.status == "failed" else "ok",
@@ -176,7 +179,7 @@ class _Delegated:
         """The child's own profile, model and tools; the run's workspace, stop and money."""
         base, reads = self._live.setting, self._library is not None
         child = self._own.children.get(self._call.name, self._rule, base.stop, reads=reads)
-        tools = child.tools or KnowledgeTools(self._library or Library(()))
+        tools = child.tools or KnowledgeTools(self._library or Library(()), self._own.banks)
         return replace(
             base,
             profile=child.profile,

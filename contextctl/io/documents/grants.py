@@ -45,6 +45,14 @@ class Banks:
                     documents[one.id] = one
         return tuple(documents.values()), tuple(dict.fromkeys(faults))
 
+    def holds(self, document: str) -> bool:
+        """Whether a bank has this document, granted or not: a refusal is then one of the grant."""
+        bank, _, part = document.partition("/")
+        if bank not in self._banks or not part:
+            return False
+        folder = Path(self._banks[bank].path)
+        return any(safe_id(inside) == part for _, inside in documents_in(folder))
+
     def _of(self, grant: Json, base: Path) -> Iterator[Read]:
         if isinstance(grant, str):
             bank, _, part = grant.partition("/")
