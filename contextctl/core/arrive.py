@@ -15,6 +15,7 @@ from contextctl.core.drift import call_answered
 from contextctl.core.facts import Facts, extract_facts
 from contextctl.core.native_search import discovered
 from contextctl.core.pairs import close_open_calls, place_strays
+from contextctl.core.pins import pins_behind_system
 from contextctl.core.reminders import window_answered
 from contextctl.core.results import result_piece, stray_piece
 from contextctl.core.state import State
@@ -40,6 +41,7 @@ def add_message(state: State, event: MessageAdded) -> None:
     else:
         parts = _owned(state, message, "system.task")
         _append(state, "system", message, parts)
+        pins_behind_system(state)
 
 
 def add_result(state: State, event: ResultArrived) -> None:

@@ -51,6 +51,13 @@ def accept_pins(state: State) -> None:
     view.replace(start, stop, [_block(state)] if stable else [], "pins")
 
 
+def pins_behind_system(state: State) -> None:
+    """A block that was written before a leading system message came stands behind it."""
+    pieces = state.view.pieces
+    if [piece.kind for piece in pieces[-2:]] == ["pins", "system"]:
+        state.view.replace(len(pieces) - 2, len(pieces), [pieces[-1], pieces[-2]])
+
+
 def pin_news(state: State) -> list[str]:
     """Pins that the block does not show yet, and those it shows that are gone."""
     shown = state.pins_shown

@@ -15,7 +15,7 @@ from contextctl.model.result import Peak
 class Totals:
     """Running sums. ``sent`` and ``held`` are input tokens of windows that could be sent;
     ``raw`` is what the same steps would have sent had nothing been left out. What subagents took
-    is ``delegated…``; ``cost`` includes them."""
+    is ``delegated…``, what summaries by a model took ``summary…``; ``cost`` includes them."""
 
     steps: int = 0
     overflows: int = 0
@@ -34,6 +34,8 @@ class Totals:
     delegated_steps: int = 0
     delegated_input: int = 0
     delegated_output: int = 0
+    summary_input: int = 0
+    summary_output: int = 0
     actions: dict[str, int] = field(default_factory=dict)
 
     def add(self, ledger: LedgerReport) -> None:
@@ -67,6 +69,13 @@ class Totals:
         cost = told.get("cost_usd")
         self.cost += float(cost) if isinstance(cost, (int, float)) else 0.0
 
+    def summarised(self, usage: Mapping[str, Json]) -> None:
+        """Count in what a summary took that a model made."""
+        self.summary_input += _whole(usage.get("prompt_tokens"))
+        self.summary_output += _whole(usage.get("completion_tokens"))
+        cost = usage.get("cost_usd")
+        self.cost += float(cost) if isinstance(cost, (int, float)) else 0.0
+
     def isolated(self) -> dict[str, int]:
         """What delegation took and spared: the main window's peak with and without it, in tokens;
         empty when nothing was delegated."""
@@ -83,13 +92,16 @@ class Totals:
 
     def tokens(self) -> dict[str, int]:
         """The ``tokens`` of a result line."""
-        return {
+        out = {
             "input": self.sent,
             "input_held": self.held,
             "input_raw": self.raw,
             "output": self.completion,
             "cached": self.cached,
         }
+        if self.summary_input:
+            out |= {"summary_input": self.summary_input, "summary_output": self.summary_output}
+        return out
 
     def input_cost(self, prices: Prices | None) -> tuple[float, float]:
         """USD for all input: with nothing left out, and as assembled. Held tokens are priced as

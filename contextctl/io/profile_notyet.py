@@ -16,15 +16,10 @@ from contextctl.model.profile import Profile, value_at
 # JSON pointer (``*`` stands for one or more steps) -> what happens instead.
 NOT_YET: dict[str, str] = {
     "/prefix/*/index": "this layer stays empty",
-    "/compaction/when": "nothing is compacted",
-    "/compaction/summarizer": "nothing is compacted",
-    "/compaction/pause": "nothing is compacted",
-    "/compaction/max_generation": "nothing is compacted",
     "/stores/memory": "there is no long-term memory yet",
     "/memory": "there is no long-term memory yet",
     "/plan": "no plan is kept",
     "/limits/done_when": "a task ends with an answer",
-    "/remedies/compact": "this remedy does nothing",
 }
 
 _WORKS = "skills"  # of the index layers, this one is there

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from contextctl.model.message import Json, JsonObject
@@ -68,6 +68,16 @@ def summary_from_text(text: str) -> Summary:
     except (ValueError, RecursionError):
         raise ValueError("the answer is not JSON") from None
     return summary_from_json(raw)
+
+
+def merged(parts: Sequence[Summary]) -> Summary:
+    """Summaries of parts, in order, side by side; a later value of a name replaces an earlier."""
+    lists = {
+        name: tuple(dict.fromkeys(item for part in parts for item in getattr(part, name)))
+        for name in LISTS
+    }
+    entities = {key: text for part in parts for key, text in part.entities.items()}
+    return Summary(**lists, entities=entities)
 
 
 def _names() -> str:

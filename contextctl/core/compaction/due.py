@@ -7,7 +7,7 @@ until the window has grown, and one message says what stands in the way (SPEC C9
 
 from __future__ import annotations
 
-from contextctl.core.compaction.zone import tail_tokens
+from contextctl.core.compaction.zone import tail_tokens, user_pieces
 from contextctl.core.state import State
 from contextctl.core.stretches import head_end
 from contextctl.model.ledger import Action
@@ -73,12 +73,6 @@ def pause_now(state: State) -> None:
     state.warn(_why(state))
 
 
-def out_of_reach(state: State) -> int | None:
-    """Tokens of the part no compaction can take, when that alone is over the ratio; else None."""
-    held = _held(state)
-    return held if held + tail_tokens(state) > threshold(state) else None
-
-
 def threshold(state: State) -> int:
     """The total in tokens from which the ratio starts a compaction."""
     allowed = state.allowance
@@ -111,15 +105,23 @@ def _why(state: State) -> str:
         parts["query.reminders"] = state.tail[1]
     largest = sorted(parts.items(), key=lambda part: (-part[1], part[0]))[:3]
     told = ", ".join(f"{name} {tokens:,}" for name, tokens in largest)
+    pause = state.profile.compaction.pause
+    users = sum(piece.tokens for piece in user_pieces(state))
     if held + tail > limit:
         what = (
             f"fixed part {held:,} tokens + tail {tail:,} > threshold {limit:,}: compaction "
             "cannot help"
         )
+    elif state.compacting.poor < pause.after:
+        what = (
+            f"what may leave would save under {pause.min_saving:.0%} of the window (fixed part "
+            f"{held:,} tokens, tail {tail:,}, messages of users that fit {users:,}, threshold "
+            f"{limit:,})"
+        )
     else:
-        pause = state.profile.compaction.pause
         what = (
             f"{pause.after} in a row saved under {pause.min_saving:.0%} of the window (fixed part "
-            f"{held:,} tokens, tail {tail:,}, threshold {limit:,})"
+            f"{held:,} tokens, tail {tail:,}, messages of users that fit {users:,}, threshold "
+            f"{limit:,})"
         )
     return f"compaction is paused: {what}; largest: {told}"

@@ -16,7 +16,7 @@ from contextctl.core.summary.material import Material, joined
 from contextctl.core.summary.negations import asks, refusals, ruled_out
 from contextctl.core.view import Piece, Stretch, message_bytes
 
-MAX_USER_FACTS = 20
+MAX_USER_FACTS, MAX_ASKED_CHARS = 20, 400
 _PASSAGE = re.compile(r"^\[([^\]\n]{1,60})\] ?([^\n]{0,120})$", re.MULTILINE)
 NO_ANSWER = {
     "en": "call {id} ({tool}) has no result: it was interrupted or not run",
@@ -49,7 +49,9 @@ def gather(state: State, zone: Zone) -> Material:
     locale = state.profile.shaping.locale
     parts.append(
         Material(
-            refused=_sentences((*zone.staying, *zone.leaving), ("user",), refusals),
+            refused=_untold(
+                state, zone, _sentences((*zone.staying, *zone.leaving), ("user",), refusals)
+            ),
             ruled_out=_sentences(zone.leaving, ("assistant",), ruled_out),
             unanswered=(
                 *(NO_ANSWER[locale].format(id=i, tool=t) for i, t in state.compacting.repaired),
@@ -70,26 +72,22 @@ def standing(state: State, zone: Zone) -> Callable[[str], bool]:
 
 
 def stretches(state: State, zone: Zone) -> tuple[Stretch, ...]:
-    """Where the whole text of what leaves can be read, stored now where it was not yet."""
+    """Where the whole text of what leaves can be read, stored now where it was not yet.
+
+    What is stored now stands in as few parts as hold it, whatever stood between.
+    """
     out: list[Stretch] = []
-    run: list[Unit] = []
-
-    def end_run() -> None:
-        if run:
-            texts = stretch_texts(run)
-            out.extend(Stretch(first, last, state.offload(text)) for text, first, last in texts)
-            run.clear()
-
+    fresh: list[Unit] = []
     for unit in zone.units:
-        piece = unit.pieces[0]
-        known = piece.segment or piece.summarised
+        known = unit.pieces[0].segment or unit.pieces[0].summarised
         if known is None:
-            run.append(unit)
+            fresh.append(unit)
         else:
-            end_run()
             out.extend(known.stretches)
-    end_run()
-    return tuple(dict.fromkeys(out))
+    if fresh:
+        texts = stretch_texts(fresh)
+        out.extend(Stretch(first, last, state.offload(text)) for text, first, last in texts)
+    return tuple(sorted(dict.fromkeys(out), key=lambda one: (one.first, one.last)))
 
 
 def _told(piece: Piece) -> Material:
@@ -102,8 +100,8 @@ def _told(piece: Piece) -> Material:
         return Material(sources=tuple(_PASSAGE.findall(piece.raw)))
     facts = (piece.facts or NO_FACTS).items
     best = sorted(facts, key=lambda fact: -fact.score)[:MAX_USER_FACTS]
-    said = f"{piece.kind}: {one_line(piece.raw.strip(), ANSWER_CHARS)}"
-    return Material(lines=(DigestLine(piece.step, facts=tuple(best), said=said),))
+    said = one_line(piece.raw.strip(), MAX_ASKED_CHARS)
+    return Material(lines=(DigestLine(piece.step, facts=tuple(best)),), asked=((piece.step, said),))
 
 
 def _sentences(
@@ -115,6 +113,19 @@ def _sentences(
         if piece.kind in kinds
         for sentence in find(str(piece.message.get("content") or ""))
     )
+
+
+def _untold(
+    state: State, zone: Zone, sentences: tuple[tuple[int, str], ...]
+) -> tuple[tuple[int, str], ...]:
+    """Those that no summary which stays has told already."""
+    gone = {id(piece) for piece in zone.leaving}
+    told = "\n".join(
+        piece.raw
+        for piece in state.view.pieces
+        if piece.kind == "summary" and id(piece) not in gone
+    )
+    return tuple((step, sentence) for step, sentence in sentences if sentence not in told)
 
 
 def _questions(units: Sequence[Unit]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from contextctl.core.compaction.due import out_of_reach, saved_enough
+from contextctl.core.compaction.due import saved_enough
 from contextctl.core.compaction.gather import gather
 from contextctl.core.compaction.zone import Zone, find_zone, summary_tokens, user_pieces
 from contextctl.core.state import State
@@ -14,6 +14,8 @@ from contextctl.model.assembly import Need
 
 # What a summary keeps of the lines that the same steps would have in digests, and of the window.
 KEEP_LINES, KEEP_WINDOW = 0.8, 0.5
+# What it may take beside that for messages of users, of which a digest holds nothing.
+KEEP_USERS = 0.2
 LEAST_BUDGET = 100
 # Summaries that take more of the room than this are merged at the next compaction.
 SUMMARY_SHARE = 0.25
@@ -49,6 +51,7 @@ def plan_compaction(state: State, trigger: str) -> Planned | None:
         return None
     material = gather(state, zone)
     lines = state.counter.text("\n".join(map(str, material.lines)))
+    users = sum(piece.tokens for piece in zone.leaving if piece.kind == "user")
     most = int(KEEP_WINDOW * zone.tokens)
     steps, events = _covers(state, zone)
     return Planned(
@@ -56,7 +59,7 @@ def plan_compaction(state: State, trigger: str) -> Planned | None:
         trigger=trigger,
         zone=zone,
         material=material,
-        budget=max(min(int(KEEP_LINES * lines), most), min(LEAST_BUDGET, most)),
+        budget=min(max(int(KEEP_LINES * lines + KEEP_USERS * users), LEAST_BUDGET), most),
         generation=_generation(state, zone),
         steps=steps,
         events=events,
@@ -103,8 +106,8 @@ def _wide_enough(state: State, zone: Zone | None, *, merge: bool) -> Zone | None
 
 
 def _is_vain(state: State, zone: Zone) -> bool:
-    """Whether what cannot be compacted is too large by itself, and the rest too little to help."""
-    if out_of_reach(state) is None or state.total > state.allowance.usable:
+    """Whether what may leave is too little to help, as long as the window fits as it is."""
+    if state.total > state.allowance.usable:
         return False
     after = state.total - int((1 - KEEP_WINDOW) * zone.tokens)
     return not saved_enough(state, state.total, after)

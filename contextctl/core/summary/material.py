@@ -16,13 +16,15 @@ T = TypeVar("T", bound=Hashable)
 class Material:
     """Everything a mechanical summary may use, oldest first.
 
-    ``lines`` are one a step, as a digest has them, and one for each message of the user that
-    leaves too. ``refused`` and ``ruled_out`` are whole sentences with the step they were said at;
+    ``lines`` are one a step, as a digest has them, and one with the facts of each message of the
+    user that leaves too. ``asked`` are the beginnings of those messages, with the step they came
+    after. ``refused`` and ``ruled_out`` are whole sentences with the step they were said at;
     ``unanswered`` are calls and questions nobody answered; ``sources`` are the ids of retrieved
     passages with where each came from. ``previous`` are summaries by a model that are merged.
     """
 
     lines: tuple[DigestLine, ...] = ()
+    asked: tuple[tuple[int, str], ...] = ()
     refused: tuple[tuple[int, str], ...] = ()
     ruled_out: tuple[tuple[int, str], ...] = ()
     unanswered: tuple[str, ...] = ()
@@ -34,6 +36,7 @@ def joined(parts: Sequence[Material]) -> Material:
     """The material of several stretches as one."""
     return Material(
         lines=tuple(line for part in parts for line in part.lines),
+        asked=tuple(entry for part in parts for entry in part.asked),
         refused=_once(entry for part in parts for entry in part.refused),
         ruled_out=_once(entry for part in parts for entry in part.ruled_out),
         unanswered=_once(entry for part in parts for entry in part.unanswered),

@@ -28,6 +28,8 @@ CUT_SHARE = 0.5
 CALL_SHARE = 0.15
 # A summary merged again keeps at most this share of what a model wrote before.
 PREVIOUS_SHARE = 0.6
+# What leaving messages of users may take of the room, and how much of each is told.
+ASKED_SHARE, ASKED_CHARS = 0.3, (60, 400)
 # How far over its budget a summary may come out, and how often it is made again to get there.
 TOLERANCE, TRIES = 1.03, 3
 
@@ -77,9 +79,10 @@ def _attempt(
     head = Summary((), fixed.sources, fixed.open_questions, fixed.negatives)
     room = max(budget - _size(head, count), 0)
     fixed = replace(fixed, before=_from_models(material, int(PREVIOUS_SHARE * room), count))
-    room -= _size(fixed.before, count)
-    done, used = _calls(material.lines, int(CALL_SHARE * room), count)
-    shown = "\n".join((*done, fixed.text))
+    asked = _asked(material, int(ASKED_SHARE * room), count)
+    room -= _size(fixed.before, count) + _lines_size(asked, count)
+    done, used = _calls(material.lines, int(CALL_SHARE * max(room, 0)), count)
+    shown = "\n".join((*asked, *done, fixed.text))
     chosen = choose_values(
         material.lines, room - used, lambda text: text in shown or stands(text)
     )
@@ -92,12 +95,25 @@ def _attempt(
         whole = {one.line for one in chosen if one.is_command}
         done, _ = _calls(material.lines, left, count, whole)
     return Summary(
-        done=(*fixed.before.done, *done),
+        done=(*fixed.before.done, *sorted((*done, *asked), key=_step)),
         findings=(*fixed.sources, *values.findings),
         open_questions=fixed.open_questions,
         negatives=fixed.negatives,
         entities=values.entities,
     )
+
+
+def _asked(material: Material, room: int, count: Count) -> list[str]:
+    """What users asked in messages that leave: the beginning of each, all cut alike."""
+    low, high = ASKED_CHARS
+    texts: list[str] = []
+    for size in (high, 250, 160, 100, low):
+        texts = [f"{step} user: “{_cut(text, size)}”" for step, text in material.asked]
+        if _lines_size(texts, count) <= room:
+            return texts
+    while texts and _lines_size(texts, count) > room:
+        texts.pop(0)
+    return texts
 
 
 def _negatives(material: Material) -> tuple[str, ...]:
@@ -220,6 +236,11 @@ def _tally(lines: Sequence[DigestLine]) -> str:
     most = sorted(names.items(), key=lambda item: -item[1])[:8]
     told = ", ".join(f"{name} ×{times}" for name, times in most) or "…"
     return f"{lines[0].number}-{lines[-1].number} {told}"
+
+
+def _step(text: str) -> int:
+    """The step that a line of what was done begins with; a range is where its first step is."""
+    return int(text.partition(" ")[0].partition("-")[0])
 
 
 def _size(summary: Summary, count: Count) -> int:

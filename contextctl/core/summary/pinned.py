@@ -12,7 +12,8 @@ SENTENCE_CHARS, SENTENCE_WIDE = 12, 4
 
 
 def without_pins(summary: Summary, pins: Mapping[str, str]) -> Summary:
-    """``summary`` with the text of every pin replaced by the name of the pin."""
+    """``summary`` with the text of every pin replaced by the name of the pin, and without items
+    that say nothing but a part of one."""
     long = {key: text for key, text in pins.items() if is_sentence(text)}
     whole = {text: key for key, text in pins.items()}
     lists = {name: tuple(_clean(getattr(summary, name), long, whole)) for name in LISTS}
@@ -32,8 +33,10 @@ def _clean(
     items: Iterable[str], long: Mapping[str, str], whole: Mapping[str, str]
 ) -> Iterable[str]:
     for item in items:
-        said = item.partition(": ")[2] if item.partition(": ")[0].isdigit() else item
-        if said not in whole:
+        number, _, rest = item.partition(": ")
+        said = rest if number.isdigit() else item
+        part = is_sentence(said) and any(said in text for text in long.values())
+        if said not in whole and not part:
             yield _named(item, long)
 
 
