@@ -18,7 +18,6 @@ from contextctl.core.search_terms import query_terms
 from contextctl.model.document import Citation, Document, Section, cite
 
 _PASSAGE_CHARS = 1_200
-_WEIGHTS = {"title": 1.0, "heading": 2.0, "text": 1.0}
 _PART_POOL = 20  # passages looked at for each sentence of a long question
 _FIRST_RANK = 3  # how much the first ranks count more than later ones
 _FEWEST_TERMS = 3
@@ -129,7 +128,7 @@ class Library:
 
     @cached_property
     def _index(self) -> Bm25:
-        index = Bm25(_WEIGHTS)
+        index = Bm25()
         for passage in self._passages:
             document = self.documents[passage.document]
             section = document.sections[passage.section]
