@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from contextctl.core.growth import sizes
+from contextctl.core.growth import largest_tool, sizes
 from contextctl.core.seen import Seen
 from contextctl.core.symptoms import SYMPTOMS as CONVERSATION
-from contextctl.core.whatif import largest_tool
 from contextctl.model.explanation import STAGES, Advice
 
 _RESULTS_SHARE = 0.50

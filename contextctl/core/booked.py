@@ -1,4 +1,4 @@
-"""A record as it would be had a stretch of it been delegated, or compacted.
+"""A record as it would be had a stretch of it been delegated or compacted, or its tools found.
 
 The stretch is replaced by one message of a booked size: what a delegate hands back, or a summary.
 Everything else stays as it was recorded, so that the step can be assembled again.
@@ -6,11 +6,18 @@ Everything else stays as it was recorded, so that the step can be assembled agai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from contextctl.model.counter import Counter
-from contextctl.model.message import Message, ToolCall
-from contextctl.model.record import Event, MessageAdded, ResultArrived, UsageReported, event_id
+from contextctl.model.message import Message, ToolCall, ToolSpec
+from contextctl.model.record import (
+    Event,
+    MessageAdded,
+    ResultArrived,
+    ToolsListed,
+    UsageReported,
+    event_id,
+)
 
 ANSWER_TOKENS = 600
 SUMMARY_TOKENS = 1_500
@@ -21,7 +28,35 @@ _WORTH = 3
 _FEWEST = 4
 """Fewer old messages than this are not worth a summary (SPEC C4)."""
 
+_RESIDENT = 10
+"""So few tools are not worth a search (``defer.per_server``)."""
+
 Rewritten = tuple[tuple[Event, ...], str]
+"""The record as it would be, and what was assumed."""
+Rewrite = Callable[[tuple[Event, ...], Counter, int], Rewritten | None]
+
+
+def disclosed(events: tuple[Event, ...], counter: Counter, protect: int) -> Rewritten | None:
+    """The tools that a trace or a task brought, found by a search: those it called, and one more.
+
+    A profile defers only the tools of servers, since a trace calls its own without a search.
+    """
+    del counter, protect
+    listed = [e for e in events if isinstance(e, ToolsListed) and e.source in ("trace", "task")]
+    count = sum(len(event.tools) for event in listed)
+    used = {c.name for e in events if isinstance(e, MessageAdded) for c in e.message.tool_calls}
+    kept = sum(tool.name in used for event in listed for tool in event.tools)
+    if count <= _RESIDENT or kept == count:
+        return None
+    out: list[Event] = []
+    for event in events:
+        if isinstance(event, ToolsListed) and event in listed:
+            tools = tuple(tool for tool in event.tools if tool.name in used)
+            out.append(ToolsListed(event.source, (*tools, _SEARCH)))
+        else:
+            out.append(event)
+    said = f"{count - kept} of {count} tools served by MCP and found by tool_search"
+    return _uncounted(out), said
 
 
 def isolated(events: tuple[Event, ...], counter: Counter, protect: int) -> Rewritten | None:
@@ -69,6 +104,16 @@ def compacted(events: tuple[Event, ...], counter: Counter, protect: int) -> Rewr
     stand_in = (MessageAdded(Message("assistant", text)),)
     said = f"{event_id(start + 1)}..{event_id(stop)}, the summary booked at {SUMMARY_TOKENS:,}"
     return (*events[:start], *_uncounted(kept), *stand_in, *_uncounted(events[stop:])), said
+
+
+REWRITES: dict[int, Rewrite] = {3: disclosed, 5: isolated, 6: compacted}
+"""By the number of the remedy."""
+
+_SEARCH = ToolSpec(
+    "tool_search",
+    "Find tools by what they do. Answers with the schemas of the best matches.",
+    {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+)
 
 
 def _uncounted(events: Sequence[Event]) -> tuple[Event, ...]:

@@ -217,3 +217,12 @@ def one_line(text: str, limit: int = _CALL_CHARS) -> str:
         return flat
     head, _, _ = flat[:limit].rpartition(" ")
     return f"{head or flat[:limit]} …"
+
+
+def largest_tool(step: LedgerReport) -> str:
+    """The tool whose results take most of this window."""
+    taken: dict[str, int] = {}
+    for item in step.items:
+        if item.bucket == "tool_results" and item.name:
+            taken[item.name] = taken.get(item.name, 0) + item.tokens
+    return max(taken, key=lambda name: taken[name], default="")

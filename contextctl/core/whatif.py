@@ -13,29 +13,22 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from contextctl.core.assemble import Fold
-from contextctl.core.booked import compacted, isolated
+from contextctl.core.booked import REWRITES, Rewrite, Rewritten
+from contextctl.core.candidates import Change, changes_of, written
 from contextctl.model.counter import Counter
 from contextctl.model.explanation import Edit, Rung
 from contextctl.model.from_mapping import to_mapping
 from contextctl.model.ledger import Item, LedgerReport
-from contextctl.model.message import Json, JsonObject
+from contextctl.model.message import JsonObject
 from contextctl.model.profile import (
     SECTIONS,
     Profile,
     pointer_parts,
-    pointer_to,
     profile_from_mapping,
     value_at,
 )
-from contextctl.model.profile_parts import READER_TOOLS
 from contextctl.model.record import Event, MessageAdded, StepTaken, UsageReported
 
-Change = tuple[Edit, ...]
-
-_CAPS = (1200, 600, 300)
-_OFFLOADS = (2000, 1000, 500)
-_PROTECTED = (3, 1)
-_DEFERRED = (20, 10, 5)
 ROOMIER = 0.8
 """A step that fits is shown what would make it smaller by a fifth."""
 
@@ -132,119 +125,72 @@ def rungs(case: Case) -> tuple[Rung, ...]:
     out: list[Rung] = []
     edits: list[Edit] = []
     events, total = case.events, case.now.total
-    for number, change, alone in _best(case):
-        rewritten = _rewritten(case, number, events)
-        if number >= 5 and rewritten is None:
+    for number, remedy in REMEDIES.items():
+        way = _by_profile(case, number) or _by_record(case, number)
+        if way is None:
             continue
-        tried = [*edits, *change]
+        rewritten = _rewritten(case, way.rewrite, events)
+        tried = [*edits, *way.change]
         after = assembled(case, tried, rewritten[0] if rewritten else events)
-        adds = total - after.total
-        if adds > 0:
+        adds = max(total - after.total, 0)
+        if adds:
             edits, total = tried, after.total
             events = rewritten[0] if rewritten else events
         out.append(
             Rung(
                 number=number,
-                remedy=REMEDIES[number],
-                change=_written(change) if change else rewritten[1] if rewritten else "",
-                alone=case.now.total - alone.total,
-                enough=alone.total <= case.goal,
-                adds=max(adds, 0),
+                remedy=remedy,
+                change=written(way.change) or way.booked,
+                alone=case.now.total - way.alone.total,
+                enough=way.alone.total <= case.goal,
+                adds=adds,
                 total=total,
-                prefix=_cut(case.before, alone),
-                edits=change,
-                booked=rewritten[1] if rewritten and number >= 5 else "",
+                prefix=_cut(case.before, way.alone),
+                edits=way.change,
+                booked=way.booked,
             )
         )
     return tuple(out)
 
 
-def _best(case: Case) -> Iterator[tuple[int, Change, LedgerReport]]:
-    """For each remedy that saves anything: its mildest change that is enough, else its best."""
-    for number, changes in _candidates(case):
-        best: tuple[Change, LedgerReport] | None = None
-        for change in changes:
-            ledger = assembled(case, change, case.events)
-            if best is None or ledger.total < best[1].total:
-                best = (change, ledger)
-            if ledger.total <= case.goal:
-                break
-        if best and best[1].total < case.now.total:
-            yield number, *best
-    for number in (5, 6):
-        rewritten = _rewritten(case, number, case.events)
-        if rewritten is not None:
-            ledger = assembled(case, (), rewritten[0])
-            if ledger.total < case.now.total:
-                yield number, (), ledger
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a remedy is tried: by edits of the profile, or by a record in which it was at work."""
+
+    alone: LedgerReport
+    change: Change = ()
+    rewrite: Rewrite | None = None
+    booked: str = ""
 
 
-def _rewritten(
-    case: Case, number: int, events: tuple[Event, ...]
-) -> tuple[tuple[Event, ...], str] | None:
-    """The record with a stretch replaced by what a delegate or a compaction would leave."""
-    if number < 5:
+def _by_profile(case: Case, number: int) -> _Way | None:
+    """The mildest change that is enough, else the one that saves most; None when none saves."""
+    best: _Way | None = None
+    for change in changes_of(number, case.profile, case.now, case.fields):
+        ledger = assembled(case, change, case.events)
+        if best is None or ledger.total < best.alone.total:
+            best = _Way(ledger, change)
+        if ledger.total <= case.goal:
+            break
+    return best if best is not None and best.alone.total < case.now.total else None
+
+
+def _by_record(case: Case, number: int) -> _Way | None:
+    """What a search for tools, a delegate or a compaction would have left of the record."""
+    rewrite = REWRITES.get(number)
+    rewritten = _rewritten(case, rewrite, case.events)
+    if rewritten is None:
         return None
-    rewrite = isolated if number == 5 else compacted
+    ledger = assembled(case, (), rewritten[0])
+    if ledger.total >= case.now.total:
+        return None
+    return _Way(ledger, rewrite=rewrite, booked=rewritten[1])
+
+
+def _rewritten(case: Case, rewrite: Rewrite | None, events: tuple[Event, ...]) -> Rewritten | None:
+    if rewrite is None:
+        return None
     return rewrite(events, case.counter, case.profile.compaction.protect_steps)
-
-
-def _candidates(case: Case) -> Iterator[tuple[int, list[Change]]]:
-    profile = case.profile
-    on = profile.remedies
-    yield 1, _with_switch("shape", on=on.shape, changes=_shapes(case))
-    protect = profile.compaction.protect_steps
-    pointer = "/compaction/protect_steps"
-    fewer: list[Change] = [(Edit(pointer, count),) for count in _PROTECTED if count < protect]
-    yield 2, _with_switch("trim", on=on.trim, changes=fewer)
-    if case.now.buckets["tools_schema"]:
-        totals: list[Change] = [
-            (Edit("/defer/total", count), Edit("/defer/per_server", count))
-            for count in _DEFERRED
-            if count < profile.defer.total
-        ]
-        yield 3, _with_switch("disclose", on=on.disclose, changes=totals)
-    over = profile.workspace.offload_over
-    pointer = "/workspace/offload_over"
-    smaller: list[Change] = [(Edit(pointer, size),) for size in _OFFLOADS if size < over]
-    yield 4, _with_switch("offload", on=on.offload, changes=smaller)
-
-
-def _with_switch(remedy: str, *, on: bool, changes: Sequence[Change]) -> list[Change]:
-    """The changes of a remedy; where it is off, it is switched on first, and with each of them."""
-    if on:
-        return list(changes)
-    switch = (Edit(f"/remedies/{remedy}", value=True), Edit("/workspace/tools", [*READER_TOOLS]))
-    return [switch, *((*switch, *change) for change in changes)]
-
-
-def _shapes(case: Case) -> list[Change]:
-    """For the tool whose results take most: the fields that are read, then a smaller cap; then a
-    smaller cap for all tools."""
-    profile = case.profile
-    tool = largest_tool(case.now)
-    if not tool:
-        return []
-    own = pointer_to(("tools", tool, "result", "max_tokens"))
-    out: list[Change] = []
-    if tool in case.fields and profile.result_rule(tool).fields is None:
-        whitelist: list[Json] = [*case.fields[tool]]
-        out.append((Edit(pointer_to(("tools", tool, "result", "fields")), whitelist),))
-    for cap in _CAPS:
-        if cap < profile.max_tokens_for(tool):
-            out.append((Edit(own, cap),))
-        if cap < profile.shaping.max_tokens:
-            out.append((Edit("/shaping/max_tokens", cap),))
-    return out
-
-
-def largest_tool(step: LedgerReport) -> str:
-    """The tool whose results take most of this window."""
-    taken: dict[str, int] = {}
-    for item in step.items:
-        if item.bucket == "tool_results" and item.name:
-            taken[item.name] = taken.get(item.name, 0) + item.tokens
-    return max(taken, key=lambda name: taken[name], default="")
 
 
 def _cut(before: LedgerReport | None, now: LedgerReport) -> str:
@@ -266,18 +212,6 @@ def _marks(ledger: LedgerReport) -> list[tuple[str, int]]:
 
 def _mark(item: Item) -> tuple[str, int]:
     return item.event, item.tokens
-
-
-def _written(change: Change) -> str:
-    """The edits as a person would set them. Switching a remedy on needs no word of its readers."""
-    own = [edit for edit in change if edit.pointer != "/workspace/tools"]
-    return ", ".join(f"{'.'.join(pointer_parts(e.pointer))}: {_value(e.value)}" for e in own)
-
-
-def _value(value: Json) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(str, value))}]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def first_enough(found: Sequence[Rung]) -> tuple[Rung, ...]:

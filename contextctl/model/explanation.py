@@ -123,7 +123,8 @@ class Advice:
 class Fix:
     """The edit that makes the step fit. ``patch`` is what ``git apply`` takes, empty when the
     profile has no file that could be changed safely; ``lines`` is the same as YAML.
-    ``spare`` tokens are then left (negative: it does not fit yet)."""
+    ``spare`` tokens are then left (negative: it does not fit yet, and ``instead``
+    names a rung that is enough and no matter of the profile alone)."""
 
     why: str
     total: int
@@ -131,6 +132,7 @@ class Fix:
     lines: str
     patch: str = ""
     path: str = ""
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)

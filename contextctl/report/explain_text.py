@@ -188,9 +188,9 @@ def _advice(one: Advice) -> Iterator[str]:
 def _fix(why: Explanation) -> Iterator[str]:
     fix = why.fix
     if fix is not None:
-        left = f"fits with {fix.spare:,} spare" if fix.spare >= 0 else (
-            f"is still {-fix.spare:,} over: what is left needs rung 5, or less to read"
-        )  # fmt: skip
+        left = f"fits with {fix.spare:,} spare"
+        if fix.spare < 0:
+            left = f"is still {-fix.spare:,} over; {fix.instead or 'there has to be less to read'}"
         yield from wrapped(f"{fix.why}; step {why.step} then {left}", "     ", "TRY  ")
         for line in (fix.patch or fix.lines).splitlines():
             yield from chunks(f"  {line}", "   ")

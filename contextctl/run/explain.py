@@ -38,6 +38,9 @@ def explain_subject(subject: Subject, number: int | None) -> Explanation:
     )
     found = rungs(case) if now.zone != "safe" else ()
     fix = _fix(subject, case, found)
+    booked = next((r for r in found if r.enough and r.booked), None)
+    if fix is not None and fix.spare < 0 and booked is not None:
+        fix = replace(fix, instead=f"rung {booked.number} is enough ({booked.booked})")
     messages = look.step.assembly.messages
     seen = Seen(subject.profile, subject.events, at, now, look.past, messages)
     recorded = look.step.recorded

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextctl.core.assemble import assemble
-from contextctl.core.booked import compacted, isolated
+from contextctl.core.booked import compacted, disclosed, isolated
 from contextctl.core.validity import window_problems
-from contextctl.model.record import Event, UsageReported
+from contextctl.model.message import ToolSpec
+from contextctl.model.record import Event, ToolsListed, UsageReported
 from tests.unit.core.folding import Words, opened, profile, turn, user
 
 
@@ -55,3 +56,17 @@ def test_what_a_provider_counted_of_the_whole_is_left_out() -> None:
     found = compacted(tuple(events), Words(), 5)
     assert found is not None
     assert not any(isinstance(event, UsageReported) for event in found[0])
+
+
+def test_tools_that_are_never_called_are_found_by_a_search() -> None:
+    tools = tuple(ToolSpec(f"tool{n}", "word " * 20, {"type": "object"}) for n in range(12))
+    events = (opened(), ToolsListed("trace", tools), user("go"), *turn(1, 5, tool="tool3"))
+    found = disclosed(events, Words(), 5)
+    assert found is not None
+    assert found[1] == "11 of 12 tools served by MCP and found by tool_search"
+    listed = next(event for event in found[0] if isinstance(event, ToolsListed))
+    assert [tool.name for tool in listed.tools] == ["tool3", "tool_search"]
+    few = (opened(), ToolsListed("trace", tools[:10]), user("go"))
+    assert disclosed(few, Words(), 5) is None
+    served = (opened(), ToolsListed("files", tools), user("go"))
+    assert disclosed(served, Words(), 5) is None  # a profile's own rule decides
