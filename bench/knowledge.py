@@ -301,8 +301,10 @@ def _table(out: Mapping[str, Any]) -> str:
         rows.append(f"main window's peak, {words}: median {one['median']:,}, max {one['max']:,}")
     rows.append(f"  {window['median_times_smaller']} times smaller with the delegate")
     rows.append(f"{found['questions']} questions about {found['meetings']} meetings")
-    for name in ("hit", "span_read"):
-        rows.append(f"  {name:12} " + "  ".join(f"@{n} {found[f'{name}@{n}']:.3f}" for n in HITS))
+    rows += [
+        f"  {name:12} " + "  ".join(f"@{n} {found[f'{name}@{n}']:.3f}" for n in HITS)
+        for name in ("hit", "span_read")
+    ]
     return "\n".join(rows)
 
 

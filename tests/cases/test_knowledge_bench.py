@@ -1,8 +1,9 @@
-"""The knowledge script: document search beats plain BM25, a delegate keeps the main window small."""
+"""The knowledge script: search beats plain BM25, and a delegate keeps the main window small."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,10 @@ SCRIPT = Path(__file__).parents[2] / "bench" / "knowledge.py"
 
 def test_search_delegate_and_spans(shared):
     command = [sys.executable, str(SCRIPT), "--data", str(shared / "data"), "--json"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
+    env = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[1])}
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, encoding="utf-8", env=env
+    )
     out = json.loads(done.stdout)
     bank = out["bank"]
     assert (bank["documents"], bank["tasks"]) == (698, 49)
