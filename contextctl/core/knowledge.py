@@ -117,23 +117,29 @@ class Library:
         return [(-number, score) for score, number in nlargest(pool, ranked)]
 
     @cached_property
+    def _lines(self) -> tuple[list[str], ...]:
+        return tuple(lines_of(document) for document in self.documents)
+
+    @cached_property
     def _passages(self) -> tuple[Passage, ...]:
         return tuple(
             Passage(number, place, first, last)
             for number, document in enumerate(self.documents)
             for place, section in enumerate(document.sections)
-            for first, last in _passages(lines_of(document), section)
-            if _says_more(document, section, first, last)
+            for first, last in _passages(self._lines[number], section)
+            if _says_more(self._lines[number][first - 1 : last], section, first)
         )
 
     @cached_property
     def _index(self) -> Bm25:
         index = Bm25()
+        headings: dict[int, list[str]] = {}
         for passage in self._passages:
             document = self.documents[passage.document]
-            section = document.sections[passage.section]
-            text = "\n".join(lines_of(document)[passage.first - 1 : passage.last])
-            heading = document.heading_of(section)
+            if passage.document not in headings:
+                headings[passage.document] = _headings(document)
+            text = "\n".join(self._lines[passage.document][passage.first - 1 : passage.last])
+            heading = headings[passage.document][passage.section]
             index.add({"title": document.title, "heading": heading, "text": text})
         return index
 
@@ -154,13 +160,24 @@ def _sentences(question: str) -> list[str]:
     return [part for part in parts if len(query_terms(part)) >= _FEWEST_TERMS][:_MOST_PARTS]
 
 
-def _says_more(document: Document, section: Section, first: int, last: int) -> bool:
+def _says_more(lines: Sequence[str], section: Section, first: int) -> bool:
     """Whether a passage holds more than the section's heading, which its subsections have too."""
     if section.last == section.own_last or first > section.first:
         return True
-    lines = lines_of(document)[first - 1 : last]
     text = " ".join(line.strip(" #=-*_\t") for line in lines)
     return len(text.strip()) > len(section.title) + 10
+
+
+def _headings(document: Document) -> list[str]:
+    """For each section its titles from the top down."""
+    titles: dict[str, str] = {}
+    out = []
+    for section in document.sections:
+        above = titles.get(section.id.rpartition(".")[0], "")
+        title = f"{above} › {section.title}" if above and section.title else above or section.title
+        titles[section.id] = title
+        out.append(title)
+    return out
 
 
 def _passages(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]:

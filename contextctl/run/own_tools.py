@@ -31,7 +31,7 @@ from contextctl.model.document import DocumentFault
 from contextctl.model.failure import ARGUMENTS, GRANT, INDEX, QUERY, note_topic
 from contextctl.model.message import Json, JsonObject, ToolCall, ToolSpec
 from contextctl.model.outcome import ToolOutcome
-from contextctl.model.own_sources import SKILLS
+from contextctl.model.own_sources import KNOWLEDGE, SKILLS, SUBAGENTS
 from contextctl.model.profile import Profile
 from contextctl.model.record import (
     Event,
@@ -276,6 +276,12 @@ def own_facts(own: OwnTools | None, task: Task, record: Record) -> list[Event]:
         if isinstance(event, (IndexRead, ToolsListed))
     }
     listed = [event for event in facts if isinstance(event, (IndexRead, ToolsListed))]
+    there = {(event.kind, event.source) for event in listed}
+    listed += [
+        IndexRead(source) if kind == IndexRead.kind else ToolsListed(source, ())
+        for kind, source in known
+        if source in (SKILLS, KNOWLEDGE, SUBAGENTS) and (kind, source) not in there
+    ]
     return [
         event
         for event in listed
