@@ -15,7 +15,6 @@ from contextctl.core.count import message_parts
 from contextctl.core.reminders import ONCE
 from contextctl.core.state import State
 from contextctl.core.tail import HEADING
-from contextctl.core.view import Piece
 from contextctl.model.message import Message, ToolCall
 
 SLOT = f"{ONCE}drift"
@@ -23,6 +22,7 @@ TIMES = 3
 MEMORY = 40  # calls that are looked back on
 LONGEST_ROUND = 4
 TASK_CHARS, CALL_CHARS = 240, 120
+FAR_STEPS = 8  # steps since the user spoke: before that nobody has lost sight of the task
 
 SAME = {
     "en": "You have made the same call {times} times with nothing new in between: {call}. "
@@ -62,15 +62,18 @@ def call_answered(state: State, call: ToolCall, answer: str) -> None:
 
 
 def task_lines(state: State) -> list[str]:
-    """The task once more, when the window is past the warn line and it stands in the first half.
+    """What the user asked for, once more, when it is far behind: the window is past the warn line,
+    it stands in the first half, and the agent has taken some steps since.
 
     A task that stands in the pin block is not said again.
     """
-    piece = _first_task(state)
-    if piece is None or state.step == 0 or state.zone == "safe" or "task" in state.pins_shown:
+    piece, pieces = state.question, state.view.pieces
+    if piece is None or state.zone == "safe" or "task" in state.pins_shown:
         return []
-    pieces = state.view.pieces
-    before = state.view.total - state.view.tokens_from(pieces.index(piece) + 1)
+    place = next((at for at, one in enumerate(pieces) if one is piece), None)
+    if place is None or state.step - piece.step < FAR_STEPS:
+        return []
+    before = state.view.total - state.view.tokens_from(place + 1)
     if before > state.view.total / 2:
         return []
     text = _short(piece.raw, TASK_CHARS)
@@ -89,10 +92,6 @@ def with_task(state: State) -> None:
     tokens = sum(message_parts(message, state.counter).values())
     if state.total + tokens - before <= state.allowance.usable:
         state.tail = (message.to_openai(), tokens)
-
-
-def _first_task(state: State) -> Piece | None:
-    return next((piece for piece in state.view.pieces if piece.kind == "user"), None)
 
 
 def _repetition(called: tuple[Called, ...]) -> tuple[str, ...]:

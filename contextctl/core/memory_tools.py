@@ -14,9 +14,9 @@ from types import MappingProxyType
 from contextctl.core.memory_text import STANDING, memory_lines, read_item
 from contextctl.model.memory import KINDS, Candidate, Recalled, Written
 from contextctl.model.message import Json, JsonObject, ToolSpec
+from contextctl.model.own_sources import MEMORY
 from contextctl.model.record import Event, MessageAdded, Record, ResultArrived, event_id
 
-SOURCE = "memory"
 _TEXT: JsonObject = {"type": "string"}
 
 MEMORY_TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
@@ -25,7 +25,7 @@ MEMORY_TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
             "memory_recall",
             "Search what is remembered of this user from earlier conversations.",
             {"type": "object", "properties": {"query": _TEXT}, "required": ["query"]},
-            SOURCE,
+            MEMORY,
         ),
         "memory_propose": ToolSpec(
             "memory_propose",
@@ -43,7 +43,7 @@ MEMORY_TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
                 },
                 "required": ["kind", "key", "text", "quote"],
             },
-            SOURCE,
+            MEMORY,
         ),
     }
 )

@@ -49,13 +49,14 @@ def answer_calls(live: Live) -> None:
     early = _Early(live.folder.path / "early.jsonl")
     demand = ToolsOnDemand(live.fold.on_demand, live.profile.defer.top_k)
     meant = [demand.target(call) for call in turn.open_calls]
-    for alone, group in groupby(meant, lambda call: _has_effects(live, call)):
+    for alone, group in groupby(meant, lambda call: _is_alone(live, call)):
         calls = tuple(group)
         if not alone:
             _run(live, demand, calls, early)
             continue
         for call in calls:
-            if call.id in turn.started and call.id not in early.results:
+            started = call.id in turn.started and call.id not in early.results
+            if started and _has_effects(live, call):
                 live.facts(_uncertain(live, call))
             else:
                 _run(live, demand, (call,), early)
@@ -96,6 +97,12 @@ def _write_ready(
     return written
 
 
+def _is_alone(live: Live, call: ToolCall) -> bool:
+    """Whether it runs by itself: it changes something, or has to see what was changed before it."""
+    state = live.setting.state
+    return _has_effects(live, call) or (state is not None and state.is_alone(call.name))
+
+
 def _has_effects(live: Live, call: ToolCall) -> bool:
     rule = live.profile.tools.get(call.name)
     return rule is not None and rule.side_effects
@@ -110,6 +117,10 @@ def _outcome(live: Live, demand: ToolsOnDemand, call: ToolCall) -> ToolOutcome:
     own = {spec.name for spec in live.setting.tools.specs()}
     if live.setting.own is not None and call.name not in own:
         outcome = live.setting.own.outcome(live, call)
+        if outcome is not None:
+            return outcome
+    if live.setting.state is not None and call.name not in own:
+        outcome = live.setting.state.outcome(live, call)
         if outcome is not None:
             return outcome
     if call.name in live.profile.workspace.tools and call.name not in own:

@@ -32,6 +32,7 @@ from contextctl.model.record import (
     Record,
     ResultArrived,
     StepTaken,
+    SummaryMade,
     ToolsListed,
     UsageReported,
 )
@@ -41,6 +42,7 @@ from contextctl.run.offers import changed_lists, missing_notes
 from contextctl.run.on_demand import consequences
 from contextctl.run.opening import declared_readings
 from contextctl.run.setting import Setting
+from contextctl.run.task_state import MemoryWatch, facts_with
 from contextctl.run.variants import for_model
 
 
@@ -74,6 +76,7 @@ class Live:
         self.steps = 0
         self.call_ids: set[str] = set()
         self.warnings: list[str] = []
+        self.watch = MemoryWatch()
         self.sent: tuple[Assembly, StepTaken] | None = None
         """A window that was sent and not answered: a crash or an error stood between."""
         self.finished: tuple[LedgerReport, Assembly] | None = None
@@ -109,6 +112,8 @@ class Live:
 
     def facts(self, *events: Event) -> None:
         """Write facts down, then take them in. They stand in the record all or none."""
+        if not events:
+            return
         self.journal.facts(events)
         for event in events:
             self.absorb(event)
@@ -151,7 +156,9 @@ class Live:
             return self.sent[0]
         self._read_environment()
         self._list_tools()
-        self._assembled = assembly = self.fold.assemble()
+        if self.setting.state is not None:
+            self.facts(*self.setting.state.before_step(self))
+        self._assembled = assembly = self._summarised(self.fold.assemble())
         self._keep(assembly)
         ledger = assembly.ledger
         step = StepTaken(ledger.step, self.profile.digest, ledger.digest, self.profile.model.name)
@@ -166,8 +173,9 @@ class Live:
     def pinned(self, result: ResultArrived) -> tuple[Event, ...]:
         """A result with the pins that its tool's rule takes from it, and what follows from it."""
         rule = self.profile.result_rule(result.name)
+        own = (*facts_with(result), *consequences(result))
         pins = (*result_pins(rule.pin, result), *citation_pins(self.profile.pins, result))
-        return (result, *pins, *consequences(result))
+        return (result, *pins, *own)
 
     def fresh_id(self, call_id: str) -> str:
         """``call_id``, or a name beside it when an earlier call of the record has it."""
@@ -177,6 +185,14 @@ class Live:
             candidate = f"{call_id or 'call'}_{count}"
         self.call_ids.add(candidate)
         return candidate
+
+    def _summarised(self, assembly: Assembly) -> Assembly:
+        """The window with a model's summary where it needs one. The answer is a fact before it."""
+        if not assembly.needs or self.setting.summariser is None:
+            return assembly
+        for need in assembly.needs:
+            self.facts(self.setting.summariser.answer(need, self.record(), self.task.id))
+        return self.fold.assemble()
 
     def _keep(self, assembly: Assembly) -> None:
         """What a step left out is stored, then what it compacted is audited."""
@@ -211,6 +227,7 @@ class Live:
 
     def _follow(self, event: Event) -> None:
         """Keep count of turns, calls and tokens."""
+        self.watch.follow(event)
         if isinstance(event, EnvironmentRead):
             self._environment.update(event.values)
         elif isinstance(event, ToolsListed):
@@ -231,6 +248,8 @@ class Live:
             self.totals.completion += event.completion_tokens
             self.totals.cached += event.cached_tokens
             self.totals.cost += event.cost_usd
+        elif isinstance(event, SummaryMade):
+            self.totals.summarised(event.usage)
 
     def _arrived(self, event: ResultArrived) -> None:
         if self.turn is not None:

@@ -16,11 +16,10 @@ from contextctl.model.record import (
     Event,
     MessageAdded,
     Opened,
-    PinSet,
     Record,
     ResultArrived,
     StepTaken,
-    ToolsActivated,
+    event_to_json,
 )
 from contextctl.model.task import Task
 from contextctl.run.journal import window_line
@@ -54,8 +53,10 @@ def missing_pins(live: Live, record: Record) -> tuple[Event, ...]:
     for place in range(len(record) - 1, -1, -1):
         event = record[place]
         if isinstance(event, ResultArrived):
-            return live.pinned(event)[len(record) - place :]
-        if not isinstance(event, (PinSet, ToolsActivated)):
+            whole, written = live.pinned(event), record[place:]
+            as_expected = [*map(event_to_json, whole[: len(written)])]
+            return whole[len(written) :] if as_expected == [*map(event_to_json, written)] else ()
+        if isinstance(event, (MessageAdded, StepTaken)):
             break
     return ()
 

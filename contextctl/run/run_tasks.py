@@ -42,6 +42,8 @@ from contextctl.run.opening import opening_events
 from contextctl.run.own_tools import OwnTools, before_messages, open_own_tools, own_facts
 from contextctl.run.resume import INPUT, Plan, plan_resume
 from contextctl.run.setting import Model, Setting, Tools
+from contextctl.run.summarize import open_summariser
+from contextctl.run.task_state import TaskState, open_state
 
 Progress = Callable[[TaskResult], None]
 FINDING, BUG, OUTSIDE, OVERFLOW, INTERRUPTED = 1, 3, 4, 5, 130
@@ -113,15 +115,17 @@ def _run(
         with (
             closing(store),
             closing(own),
+            closing(open_state(order.profile, Path.cwd())) as state,
             closing(AuditWriter(order.profile.stores.audit, folder.path)) as audit,
         ):
             workspace = Workspace(store, "s", "00", run=folder.path.name)
             if model is None:
-                end = _dry(order, tools, workspace, audit, folder, plan.todo, progress, own)
+                opening = partial(_opening, order.profile, tools, own, state)
+                end = _dry(order, opening, workspace, audit, folder, plan.todo, progress)
             else:
                 setting = _setting(order, tools, model, workspace, audit, stop)
                 end = run_batch(
-                    replace(setting, own=own),
+                    replace(setting, own=own, state=state),
                     plan.todo,
                     folder,
                     concurrency=order.concurrency,
@@ -138,28 +142,30 @@ def _setting(
     order: Order, tools: Tools, model: Model, workspace: Workspace, audit: AuditWriter, stop: Flag
 ) -> Setting:
     profile = order.profile
+    counter_of = partial(counter_for, profile.tokenizer)
+    meter = Meter(order.max_cost, profile.limits.requests_per_minute)
     return Setting(
         profile=profile,
-        counter_of=partial(counter_for, profile.tokenizer),
+        counter_of=counter_of,
         model=model,
         tools=tools,
         workspace=workspace,
         audit=audit,
-        meter=Meter(order.max_cost, profile.limits.requests_per_minute),
+        meter=meter,
         stop=stop,
         windows=order.windows,
+        summariser=open_summariser(profile, counter_of, meter, stop),
     )
 
 
 def _dry(
     order: Order,
-    tools: Tools,
+    opening: Callable[[Task, tuple[str, str]], list[Event]],
     workspace: Workspace,
     audit: AuditWriter,
     folder: RunFolder,
     todo: Sequence[Task],
     progress: Progress,
-    own: OwnTools,
 ) -> BatchEnd:
     profile, end = order.profile, BatchEnd()
     counter = counter_for(profile.tokenizer, profile.model.name)
@@ -167,8 +173,8 @@ def _dry(
         for task in todo:
             place = folder.task(task.id)
             stores = (workspace, place, audit)
-            opening = partial(_opening, profile, task, tools, own)
-            ended = dry_task(profile, counter, task, opening, *stores, windows=order.windows)
+            opened = partial(opening, task)
+            ended = dry_task(profile, counter, task, opened, *stores, windows=order.windows)
             results.append([{**ended.result.to_json(), INPUT: task.digest}])
             end.ended.append(ended)
             progress(ended.result)
@@ -176,10 +182,16 @@ def _dry(
 
 
 def _opening(
-    profile: Profile, task: Task, tools: Tools, own: OwnTools, session: tuple[str, str]
+    profile: Profile,
+    tools: Tools,
+    own: OwnTools,
+    state: TaskState,
+    task: Task,
+    session: tuple[str, str],
 ) -> list[Event]:
     opening = opening_events(profile, task, tools.specs(), session, tools.missing())
-    return before_messages(opening, own_facts(own, task, ()))
+    kept = state.opening(task, session[0])
+    return before_messages(opening, [*own_facts(own, task, ()), *kept])
 
 
 def _refuse_impossible(order: Order) -> None:

@@ -17,6 +17,8 @@ from contextctl.model.reply import Reply, Request
 from contextctl.run.journal import Audit
 from contextctl.run.meter import Meter
 from contextctl.run.own_tools import OwnTools
+from contextctl.run.summarize import Summariser
+from contextctl.run.task_state import TaskState
 
 
 class Tools(Protocol):
@@ -52,7 +54,8 @@ class Setting:
 
     ``counter_of`` gives the counter for a model's name, ``workspace`` is opened anew for each
     task's session, and a set ``stop`` ends every task at its next step. ``own`` is what contextctl
-    itself offers beside the profile's tools.
+    itself offers beside the profile's tools, ``state`` a task's plan and memory,
+    ``summariser`` the model that writes summaries.
     """
 
     profile: Profile
@@ -65,3 +68,5 @@ class Setting:
     stop: threading.Event = field(default_factory=threading.Event)
     windows: bool = False
     own: OwnTools | None = None
+    state: TaskState | None = None
+    summariser: Summariser | None = None

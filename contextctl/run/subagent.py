@@ -188,6 +188,7 @@ class _Delegated:
             tools=tools,
             meter=Share(base.meter, self._rule.max_cost),
             own=child.own,
+            state=None,
         )
 
 

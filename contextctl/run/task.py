@@ -15,14 +15,14 @@ from contextctl.errors import ContextctlError, ContextOverflow, ModelError, Outs
 from contextctl.io.run_folder import TaskFolder
 from contextctl.io.sessions import new_session
 from contextctl.model.message import JsonObject
-from contextctl.model.record import Event, Opened
+from contextctl.model.record import Event, Opened, SlotSet
 from contextctl.model.result import TaskResult
 from contextctl.model.task import Task
 from contextctl.run.calls import answer_calls
 from contextctl.run.expect import check_answer, failed_checks
 from contextctl.run.live import Live
 from contextctl.run.opening import opening_events
-from contextctl.run.own_tools import own_facts
+from contextctl.run.own_tools import before_messages, own_facts
 from contextctl.run.past import catch_up, missing_pins, past_record
 from contextctl.run.setting import Setting
 from contextctl.run.step import take_step
@@ -81,9 +81,14 @@ def run_task(
         if not record:
             session = (opened.session, opened.key)
             tools = setting.tools
-            live.facts(
-                *opening_events(setting.profile, task, tools.specs(), session, tools.missing())
+            opening = opening_events(
+                setting.profile, task, tools.specs(), session, tools.missing()
             )
+            state = setting.state
+            kept = state.opening(task, opened.session) if state is not None else []
+            live.facts(*before_messages(opening, kept))
+        elif setting.state is not None:
+            live.facts(*setting.state.resumed(record))
         live.facts(*(given if not record else ()), *own_facts(setting.own, task, record))
         ending = _run(live)
     except ContextctlError as error:
@@ -99,7 +104,7 @@ def _run(live: Live) -> _Ending:
     while True:
         if live.setting.stop.is_set():
             raise Stopped("the run was interrupted")
-        if live.turn is not None and not live.turn.message.tool_calls:
+        if live.turn is not None and not live.turn.message.tool_calls and not _goes_on(live):
             return _answered(live, live.turn.message.text)
         if live.steps >= limit:
             return _Ending("max_steps", error=f"no answer after {limit} steps (limits.max_steps)")
@@ -111,11 +116,23 @@ def _run(live: Live) -> _Ending:
         take_step(live)
 
 
+def _goes_on(live: Live) -> bool:
+    """Whether an answer does not end the task: its plan is not complete, and the model is told."""
+    state = live.setting.state
+    why = state.unfinished(live.record()) if state is not None else ""
+    if why:
+        live.facts(SlotSet("once:plan", why))
+        live.turn = None
+    return bool(why)
+
+
 def _answered(live: Live, answer: str) -> _Ending:
     if not answer.strip():
         return _Ending("failed", error="the model answered nothing")
     checks = check_answer(live.task, answer)
     fault = failed_checks(checks)
+    if live.setting.state is not None and not fault:
+        live.setting.state.finished(live)
     return _Ending("failed" if fault else "ok", answer, error=fault, checks=checks)
 
 
