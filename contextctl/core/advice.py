@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from contextctl.core.failed import DISCOVERY
 from contextctl.core.growth import largest_tool, sizes
 from contextctl.core.seen import Seen
 from contextctl.core.symptoms import SYMPTOMS as CONVERSATION
@@ -27,7 +28,8 @@ _RECENT, _OFTEN = 20, 5
 
 def advice(seen: Seen) -> tuple[Advice, ...]:
     """Every symptom that the step shows, in the order in which stages are looked into."""
-    found = [one for symptom in (*WINDOW, *CONVERSATION) for one in symptom(seen)]
+    symptoms = (*DISCOVERY, *WINDOW, *CONVERSATION)
+    found = [one for symptom in symptoms for one in symptom(seen)]
     return tuple(sorted(found, key=lambda one: (STAGES.index(one.stage), one.remedy or 9)))
 
 

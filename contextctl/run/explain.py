@@ -8,6 +8,7 @@ from shlex import quote
 
 from contextctl.core.advice import advice
 from contextctl.core.explain import Beside, explain_step
+from contextctl.core.failed import execution_failures
 from contextctl.core.field_use import field_uses
 from contextctl.core.seen import Seen
 from contextctl.core.whatif import Case, assembled, first_enough, needed_edits, rungs
@@ -55,7 +56,7 @@ def explain_subject(subject: Subject, number: int | None) -> Explanation:
             rungs=found,
             advice=advice(seen),
             fix=fix,
-            notes=tuple(_notes(subject, look)),
+            notes=tuple(_notes(subject, look, seen)),
             next=tuple(_next(subject, now, fix)),
         ),
     )
@@ -168,7 +169,7 @@ def _with_usage(subject: Subject, ledger: LedgerReport) -> LedgerReport:
     return replace(ledger, usage=usage)
 
 
-def _notes(subject: Subject, look: Look) -> Iterator[str]:
+def _notes(subject: Subject, look: Look, seen: Seen) -> Iterator[str]:
     yield from subject.warnings
     if subject.bare:
         yield "no profile: the trace as it was recorded, with nothing left out"
@@ -181,6 +182,9 @@ def _notes(subject: Subject, look: Look) -> Iterator[str]:
     aborted = sum(isinstance(e, Noted) and e.topic == "aborted" for e in subject.events)
     if aborted:
         yield f"{aborted} turns were aborted"
+    failed = execution_failures(seen)
+    if failed:
+        yield failed
 
 
 def _next(subject: Subject, now: LedgerReport, fix: Fix | None) -> Iterator[str]:
