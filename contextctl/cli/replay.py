@@ -13,7 +13,7 @@ from contextctl.errors import UsageError
 from contextctl.io.model_windows import resolve_window
 from contextctl.io.profiles import load_profile
 from contextctl.io.run_folder import RunFolder
-from contextctl.io.traces import FORMATS
+from contextctl.io.traces import FORMATS, detect
 from contextctl.io.vocab import counter_for
 from contextctl.report.replay_text import replay_text
 from contextctl.run.replay_files import replay_files
@@ -57,6 +57,9 @@ def replay(
         )
     loaded = resolve_window(load_profile(profile, sets or ()))
     counter = counter_for(loaded.tokenizer, loaded.model.name)
+    if source == "auto":
+        for trace in traces:  # before anything is written: a run without a trace is no run
+            detect(trace)
     folder = RunFolder.create(out, loaded.name or Path(profile).stem, Path.cwd())
     with progress("replay") as tick:
         outcome = replay_files(

@@ -81,4 +81,7 @@ def _closest(text: str, start: Path) -> str:
     close = get_close_matches(wanted.name, names, 1)
     if close:
         return f"; did you mean '{(wanted.parent / close[0]).as_posix()}'?"
-    return "" if is_path else f"; there are {', '.join(names)}"
+    if not is_path:
+        return f"; there are {', '.join(names)}"
+    shipped = sorted(path.stem for path in shipped_folder("profiles").iterdir())
+    return f"; 'contextctl init' makes one, or name a shipped one: {', '.join(shipped)}"
