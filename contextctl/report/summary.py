@@ -29,6 +29,7 @@ def _lines(summary: RunSummary, run: str) -> Iterator[str]:
     money = _money(summary)
     if money:
         yield money
+    yield from _delegated(summary)
     peak = worst.peak
     largest = f", largest message {peak.largest}" if peak.largest else ""
     yield (
@@ -44,6 +45,21 @@ def _tokens(summary: RunSummary) -> str:
     return (
         f"input    {summary.steps:,} steps, {summary.tokens_raw:,} tokens with nothing left out -> "
         f"{summary.tokens_sent:,} assembled, {held:.0%} of them in a held prefix"
+    )
+
+
+def _delegated(summary: RunSummary) -> Iterator[str]:
+    """What subagents took, and the main window's peak with and without them."""
+    told = [result.isolated for result in summary.results if result.isolated]
+    if not told:
+        return
+    count, steps, tokens = (
+        sum(one.get(key, 0) for one in told) for key in ("subagents", "steps", "input")
+    )
+    most = max(told, key=lambda one: one.get("peak_without", 0))
+    yield (
+        f"isolated {count} delegated, {steps} steps, {tokens:,} tokens; fullest main window "
+        f"{most.get('peak', 0):,} tokens, {most.get('peak_without', 0):,} without"
     )
 
 

@@ -72,16 +72,18 @@ def given_back(window: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def run(cli, *more: str) -> None:
+def run(cli, *more: str) -> str:
     done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", "--windows", *more)
     assert done.code == 0, done.err + done.out
+    return str(done.out)
 
 
 def test_ten_documents_are_read_and_the_main_window_gets_the_answer(cli, bank, tmp_path):
     cited = f"{bank[0]}#1.1:L3-8"
     answer = {"status": "ok", "summary": f"Verified and 18 [{cited}].", "confidence": "high"}
     ask(tmp_path, bank[:10], json.dumps(answer))
-    run(cli)
+    out = run(cli)
+    assert "isolated 1 delegated, 12 steps" in out
     first, last = lines_of(tmp_path / "run/tasks/t1/windows.jsonl")
     assert first["tools"][0]["function"]["name"] == "ask_knowledge"
     assert "search_docs" not in json.dumps(first["tools"])
