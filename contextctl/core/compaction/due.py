@@ -13,6 +13,8 @@ from contextctl.core.stretches import head_end
 from contextctl.model.ledger import Action
 
 RULE = "/compaction/pause"
+# How far below the reduce target a ratio stands on its own.
+EARLY = 0.1
 
 
 def due(state: State, *, reduced: bool) -> str | None:
@@ -31,7 +33,16 @@ def due(state: State, *, reduced: bool) -> str | None:
         return "stage_end"
     if when.every_steps and state.step - memory.last_step >= when.every_steps:
         return "every_steps"
-    return "ratio" if reduced and over_ratio(state) else None
+    return "ratio" if (reduced or is_early(state)) and over_ratio(state) else None
+
+
+def is_early(state: State) -> bool:
+    """Whether a profile wants its history compacted long before anything else is reduced.
+
+    A ratio that far below the reduce target says so: the other remedies never have to act there.
+    """
+    target = state.profile.budget.reduce.target
+    return state.profile.compaction.when.ratio < target - EARLY
 
 
 def over_ratio(state: State) -> bool:
@@ -76,7 +87,9 @@ def pause_now(state: State) -> None:
 def threshold(state: State) -> int:
     """The total in tokens from which the ratio starts a compaction."""
     allowed = state.allowance
-    ratio = max(state.profile.compaction.when.ratio, allowed.target)
+    ratio = state.profile.compaction.when.ratio
+    if not is_early(state):
+        ratio = max(ratio, allowed.target)
     return min(allowed.tokens(ratio, state.fixed), allowed.usable) + (allowed.target >= ratio)
 
 

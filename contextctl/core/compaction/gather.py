@@ -29,6 +29,7 @@ def gather(state: State, zone: Zone) -> Material:
     rule = state.profile.history.digest
     facts_rule = DigestRule(rule.step_tokens, rule.share)
     stands = standing(state, zone)
+    pinned = {text.strip(): key for key, text in state.pins.items()}
     parts: list[Material] = []
     run: list[Unit] = []
 
@@ -44,7 +45,7 @@ def gather(state: State, zone: Zone) -> Material:
             run.append(unit)
             continue
         end_run()
-        parts.append(_told(piece))
+        parts.append(_told(piece, pinned.get(piece.raw.strip(), "")))
     end_run()
     locale = state.profile.shaping.locale
     parts.append(
@@ -90,14 +91,17 @@ def stretches(state: State, zone: Zone) -> tuple[Stretch, ...]:
     return tuple(sorted(dict.fromkeys(out), key=lambda one: (one.first, one.last)))
 
 
-def _told(piece: Piece) -> Material:
-    """What one message says that is no step: a digest, a summary, passages, a user's words."""
+def _told(piece: Piece, pin: str) -> Material:
+    """What one message says that is no step: a digest, a summary, passages, a user's words; these
+    are named, not told, where they are the text of ``pin``."""
     if piece.summarised is not None:
         return piece.summarised.material
     if piece.segment is not None:
         return Material(lines=piece.segment.lines)
     if piece.kind == "retrieved":
         return Material(sources=tuple(_PASSAGE.findall(piece.raw)))
+    if pin:
+        return Material(asked=((piece.step, f"(pinned: {pin})"),))
     facts = (piece.facts or NO_FACTS).items
     best = sorted(facts, key=lambda fact: -fact.score)[:MAX_USER_FACTS]
     said = one_line(piece.raw.strip(), MAX_ASKED_CHARS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from contextctl.core.compaction.due import saved_enough
+from contextctl.core.compaction.due import is_early, saved_enough, threshold
 from contextctl.core.compaction.gather import gather
 from contextctl.core.compaction.zone import Zone, find_zone, summary_tokens, user_pieces
 from contextctl.core.state import State
@@ -14,6 +14,8 @@ from contextctl.model.assembly import Need
 
 # What a summary keeps of the lines that the same steps would have in digests, and of the window.
 KEEP_LINES, KEEP_WINDOW = 0.8, 0.5
+# Lines that take no more than this of what they stand for may all stay.
+KEEP_WHOLE = 0.15
 # What it may take beside that for messages of users, of which a digest holds nothing.
 KEEP_USERS = 0.2
 LEAST_BUDGET = 100
@@ -44,22 +46,25 @@ def plan_compaction(state: State, trigger: str) -> Planned | None:
     """What to compact and how far; None when there is nothing, or nothing to be gained."""
     room = max(state.allowance.usable - state.fixed, 1)
     merge = summary_tokens(state) > SUMMARY_SHARE * room
-    zone = find_zone(state, merge=merge)
+    users = _pinned_users(state)
+    zone = find_zone(state, merge=merge, users=users)
     if trigger == "ratio":
-        zone = _wide_enough(state, zone, merge=merge)
+        zone = _wide_enough(state, zone, users, merge=merge)
     if zone is None or (trigger == "ratio" and _is_vain(state, zone)):
         return None
     material = gather(state, zone)
-    lines = state.counter.text("\n".join(map(str, material.lines)))
+    lines = state.counter.text("\n".join(f"- {line}" for line in material.lines))
     users = sum(piece.tokens for piece in zone.leaving if piece.kind == "user")
     most = int(KEEP_WINDOW * zone.tokens)
+    whole = min(lines, int(KEEP_WHOLE * zone.tokens))
+    told = max(int(KEEP_LINES * lines), whole, LEAST_BUDGET)
     steps, events = _covers(state, zone)
     return Planned(
         id=_compaction_id(state, events, zone),
         trigger=trigger,
         zone=zone,
         material=material,
-        budget=min(max(int(KEEP_LINES * lines + KEEP_USERS * users), LEAST_BUDGET), most),
+        budget=min(told + int(KEEP_USERS * users), most),
         generation=_generation(state, zone),
         steps=steps,
         events=events,
@@ -84,25 +89,34 @@ def need_of(state: State, plan: Planned) -> Need:
     )
 
 
-def _wide_enough(state: State, zone: Zone | None, *, merge: bool) -> Zone | None:
+def _pinned_users(state: State) -> set[int]:
+    """Messages of users that say what is pinned, and nothing else: the block says it already."""
+    pinned = {text.strip() for text in state.pins.values()}
+    return {id(piece) for piece in user_pieces(state) if piece.raw.strip() in pinned}
+
+
+def _wide_enough(
+    state: State, zone: Zone | None, users: set[int], *, merge: bool
+) -> Zone | None:
     """The zone, with as many users' messages, oldest first, as the window has to do without.
 
     They stay for as long as they fit: with what leaves gone, and results of the last steps shown
-    as references if it comes to that. Else the window goes down to the target.
+    as references if it comes to that. Else the window goes down to the target. Where a profile
+    wants its history compacted early, that ratio is what they have to fit.
     """
     allowed = state.allowance
+    limit = threshold(state) if is_early(state) else allowed.usable
     after = state.total - int((1 - KEEP_WINDOW) * (zone.tokens if zone else 0))
     results = (piece.tokens for piece in state.view.pieces if piece.kind == "result")
-    if after - sum(max(tokens - REFERENCE_TOKENS, 0) for tokens in results) <= allowed.usable:
+    if after - sum(max(tokens - REFERENCE_TOKENS, 0) for tokens in results) <= limit:
         return zone
-    excess = after - allowed.tokens(allowed.target, state.fixed)
-    users: set[int] = set()
+    excess = after - min(limit, allowed.tokens(allowed.target, state.fixed))
     for piece in user_pieces(state):
         if excess <= 0:
             break
-        users.add(id(piece))
+        users = users | {id(piece)}
         excess -= int((1 - KEEP_WINDOW) * piece.tokens)
-    return find_zone(state, merge=merge, users=users) if users else zone
+    return find_zone(state, merge=merge, users=users)
 
 
 def _is_vain(state: State, zone: Zone) -> bool:
