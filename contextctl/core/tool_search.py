@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextctl.core.defer import CALL_TOOL, OWN, SEARCH_TOOL
-from contextctl.core.tool_index import ToolIndex
 from contextctl.model.arguments import ArgumentsError, read_arguments
 from contextctl.model.failure import ARGUMENTS, LOAD, QUERY
 from contextctl.model.message import Json, JsonObject, ToolSpec
@@ -19,6 +18,8 @@ _MOST_FOUND = 20
 _SCHEMA_CHARS = 12_000
 """Schemas in one answer of a search, where they are answered: about 3,000 tokens."""
 _MOST_QUERY = 2_000
+
+Search = Callable[[str, int], Sequence[ToolSpec]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,11 @@ def search_specs(deferred: Mapping[str, ToolSpec], *, by_call: bool) -> tuple[To
     return search, call
 
 
-def answer_search(demand: OnDemand, index: ToolIndex, arguments: str, top_k: int) -> Found:
-    """Answer a call of ``tool_search``. Wrong arguments are an answer, never an error."""
+def answer_search(demand: OnDemand, search: Search, arguments: str, top_k: int) -> Found:
+    """Answer a call of ``tool_search`` by ``search``, which gives the best tools for a question.
+
+    Wrong arguments are an answer, never an error.
+    """
     try:
         given = read_arguments(arguments)
     except ArgumentsError as error:
@@ -87,7 +91,7 @@ def answer_search(demand: OnDemand, index: ToolIndex, arguments: str, top_k: int
     asked = given.get("limit")
     whole = isinstance(asked, int) and not isinstance(asked, bool)
     limit = min(max(asked, 1), _MOST_FOUND) if whole and isinstance(asked, int) else top_k
-    found = index.search(query[:_MOST_QUERY], limit)
+    found = search(query[:_MOST_QUERY], limit)
     if not found:
         hint = f"nothing matches; say it in other words. {_index(demand.deferred)}"
         answer: JsonObject = {"returned": 0, "searched": len(demand.deferred), "hint": hint}

@@ -124,7 +124,10 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """When tool schemas leave the array, counted in tools, and how they are found again."""
+    """When tool schemas leave the array, counted in tools, and how they are found again.
+
+    ``embeddings``: a search goes by meaning as well as by words.
+    """
 
     per_server: int = 10
     total: int = 30
@@ -132,3 +135,4 @@ class Defer:
     top_k: int = 5
     always: tuple[str, ...] = ()
     activation: str = "array"
+    embeddings: bool = False

@@ -47,7 +47,7 @@ def answer_calls(live: Live) -> None:
     if turn is None:
         return
     early = _Early(live.folder.path / "early.jsonl")
-    demand = ToolsOnDemand(live.fold.on_demand, live.profile.defer.top_k)
+    demand = ToolsOnDemand(live.fold.on_demand, live.tool_search)
     meant = [demand.target(call) for call in turn.open_calls]
     for alone, group in groupby(meant, lambda call: _is_alone(live, call)):
         calls = tuple(group)

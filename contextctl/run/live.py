@@ -39,7 +39,7 @@ from contextctl.model.record import (
 from contextctl.model.task import Task
 from contextctl.run.journal import Journal
 from contextctl.run.offers import changed_lists, missing_notes
-from contextctl.run.on_demand import consequences
+from contextctl.run.on_demand import ToolSearch, consequences
 from contextctl.run.opening import declared_readings
 from contextctl.run.setting import Setting
 from contextctl.run.task_state import MemoryWatch, facts_with
@@ -75,6 +75,7 @@ class Live:
         self.turn: Turn | None = None
         self.steps = 0
         self.call_ids: set[str] = set()
+        self.tool_search = ToolSearch(setting.profile.defer)
         self.warnings: list[str] = []
         self.watch = MemoryWatch()
         self.sent: tuple[Assembly, StepTaken] | None = None

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from contextctl.core.defer import CALL_TOOL, SEARCH_TOOL
-from contextctl.core.tool_index import ToolIndex
+from contextctl.core.tool_index import ToolIndex, tool_text
 from contextctl.core.tool_search import Found, OnDemand, answer_search, inner_call, not_loaded
+from contextctl.io.embeddings import open_embedder
 from contextctl.model.arguments import ArgumentsError
 from contextctl.model.failure import ARGUMENTS, note_topic
-from contextctl.model.message import JsonObject, ToolCall
+from contextctl.model.message import JsonObject, ToolCall, ToolSpec
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.record import Event, Noted, ResultArrived, ToolsActivated
+from contextctl.model.tool_rules import Defer
 
 ACTIVATED = "activated"
 FAILURE = "failure"
@@ -18,12 +25,42 @@ FAILURE = "failure"
 _REASON_CHARS = 300
 
 
+class ToolSearch:
+    """The search of one task. Its index is built at the first search, and again for other tools."""
+
+    def __init__(self, rule: Defer) -> None:
+        self._rule = rule
+        self._lock = threading.Lock()
+        self._tools: Mapping[str, ToolSpec] | None = None
+        self._index = ToolIndex(())
+        self._vectors: list[Any] = []
+
+    def answer(self, demand: OnDemand, arguments: str) -> Found:
+        """Answer a call of ``tool_search``."""
+        with self._lock:
+            if self._tools is not demand.deferred:
+                self._tools = demand.deferred
+                self._index = ToolIndex(demand.deferred.values())
+                texts = [tool_text(tool) for tool in self._index.tools]
+                self._vectors = open_embedder().vectors(texts) if self._rule.embeddings else []
+            index, vectors = self._index, self._vectors
+        return answer_search(
+            demand, partial(self._found, index, vectors), arguments, self._rule.top_k
+        )
+
+    def _found(
+        self, index: ToolIndex, vectors: list[Any], question: str, limit: int
+    ) -> tuple[ToolSpec, ...]:
+        near = open_embedder().likeness(question, vectors) if self._rule.embeddings else None
+        return index.search(question, limit, near)
+
+
 class ToolsOnDemand:
     """What one turn's calls may use. Built once a turn, so that calls at once see the same."""
 
-    def __init__(self, demand: OnDemand, top_k: int) -> None:
+    def __init__(self, demand: OnDemand, search: ToolSearch) -> None:
         self._demand = demand
-        self._top_k = top_k
+        self._search = search
 
     def target(self, call: ToolCall) -> ToolCall:
         """The call that is meant: the one inside ``call_tool``, else the call itself."""
@@ -38,8 +75,7 @@ class ToolsOnDemand:
     def answer(self, call: ToolCall) -> ToolOutcome | None:
         """The outcome of a call that is answered here; None for one that a tool has to answer."""
         if call.name == SEARCH_TOOL and SEARCH_TOOL in self._demand.own_tools:
-            index = ToolIndex(self._demand.deferred.values())
-            return _outcome(answer_search(self._demand, index, call.arguments, self._top_k))
+            return _outcome(self._search.answer(self._demand, call.arguments))
         if call.name == CALL_TOOL and CALL_TOOL in self._demand.own_tools:
             return _unread(call)
         if self._demand.unloaded(call.name):

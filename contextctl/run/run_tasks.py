@@ -17,6 +17,7 @@ from contextctl import __version__
 from contextctl.errors import UsageError
 from contextctl.io.audit_writer import AuditWriter
 from contextctl.io.blob_store import open_store
+from contextctl.io.embeddings import open_embedder
 from contextctl.io.jsonl import JsonlWriter
 from contextctl.io.masking import masked_values
 from contextctl.io.mcp.recorded import RecordedServers, keep_lists, recorded_servers
@@ -85,6 +86,8 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
 
 def _servers(order: Order) -> McpServers | RecordedServers | None:
     """The profile's servers, or for a dry run the lists they gave last."""
+    if order.profile.defer.embeddings and not order.dry_run:
+        open_embedder()  # missing, it is told before anything is paid
     if not order.profile.mcp:
         return None
     base = Path.cwd()
