@@ -6,11 +6,12 @@ import string
 
 from hypothesis import strategies as st
 
-from contextctl.model.message import Message, ToolCall, ToolSpec
+from contextctl.model.message import Json, Message, ToolCall, ToolSpec
 from contextctl.model.profile import Profile, profile_from_mapping
 from contextctl.model.record import (
     EnvironmentRead,
     Event,
+    IndexRead,
     MessageAdded,
     Noted,
     Opened,
@@ -35,6 +36,21 @@ RESULTS = st.one_of(
         lambda n: '{"items":[' + ",".join(f'{{"id":{i},"name":"n{i}"}}' for i in range(n)) + "]}"
     ),
 )
+
+# Most results are plain; some are what a delegate brought back, with the work behind them.
+EXTRAS: st.SearchStrategy[dict[str, Json]] = st.sampled_from(
+    (
+        {},
+        {},
+        {},
+        {"isolate": {"tokens": 5_000, "rule": "/subagents/reader", "ref": "s1-x"}},
+        {"isolate": {"tokens": 3, "ref": "s1-x", "ref_shown": True}},
+    )
+)
+INDEX = st.lists(
+    st.fixed_dictionaries({"name": st.sampled_from(("pack", "label", "退款")), "about": WORDS}),
+    max_size=4,
+).map(tuple)
 
 
 @st.composite
@@ -66,7 +82,8 @@ def records(draw: st.DrawFn) -> list[Event]:
                 events.append(UsageReported(1, "", draw(st.integers(0, 9000))))
             for call in draw(st.permutations(calls)):
                 if draw(st.integers(0, 9)):
-                    events.append(ResultArrived(call.id, call.name, draw(RESULTS)))
+                    extra = draw(EXTRAS)
+                    events.append(ResultArrived(call.id, call.name, draw(RESULTS), extra=extra))
                 else:
                     open_ids.append((call.id, call.name))
         else:
@@ -76,7 +93,8 @@ def records(draw: st.DrawFn) -> list[Event]:
 
 @st.composite
 def _odd(draw: st.DrawFn, open_ids: list[tuple[str, str]]) -> Event:
-    kind = draw(st.sampled_from(("late", "orphan", "system", "pin", "slot", "date", "note")))
+    kinds = ("late", "orphan", "system", "pin", "slot", "date", "index", "note")
+    kind = draw(st.sampled_from(kinds))
     if kind == "late" and open_ids:
         call_id, name = draw(st.sampled_from(open_ids))
         return ResultArrived(call_id, name, draw(RESULTS))
@@ -91,6 +109,8 @@ def _odd(draw: st.DrawFn, open_ids: list[tuple[str, str]]) -> Event:
         return SlotSet("plan", draw(WORDS))
     if kind == "date":
         return EnvironmentRead({"date": draw(st.sampled_from(("2026-11-30", "2026-12-01")))})
+    if kind == "index":
+        return IndexRead("skills", draw(INDEX))
     return Noted("seen", {"by": "test"})
 
 
@@ -109,6 +129,7 @@ def profiles(draw: st.DrawFn) -> Profile:
             },
             "prefix": [
                 {"id": "core", "text": "You are careful.", "stability": "static"},
+                {"id": "skills", "index": "skills", "stability": "profile"},
                 {"id": "env", "environment": ["date", "timezone"], "stability": "step"},
             ],
             "budget": {
