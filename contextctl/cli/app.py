@@ -41,6 +41,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("contextctl.cli.schema:register", "JSON Schemas, and what a key means."),
     "doctor": ("contextctl.cli.doctor:register", "What works here: tokenizer, keys, stores."),
     "workspace": ("contextctl.cli.workspace:register", "Look at what left the windows of a run."),
+    "memory": ("contextctl.cli.memory:register", "What is remembered of whom."),
+    "tasks": ("contextctl.cli.tasks:register", "How far the tasks of a run are."),
     "audit": ("contextctl.cli.audit:register", "What was compacted, and what was lost."),
     "demo": ("contextctl.cli.demo:register", "The main job on a shipped trace."),
 }

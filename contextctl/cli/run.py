@@ -93,7 +93,7 @@ def run(
         raise UsageError("--executor ray: not yet; leave it out, and use --concurrency")
     loaded = resolve_window(load_profile(profile, sets or ()))
     chosen = _chosen(read_tasks(tasks), only or [], limit)
-    for line in _unused(loaded, chosen):
+    for line in _unused(loaded):
         say(line)
     name = "stdin" if tasks == "-" else Path(tasks).stem
     arguments: JsonObject = {
@@ -141,16 +141,12 @@ def _chosen(tasks: tuple[Task, ...], only: list[str], limit: int | None) -> tupl
     return chosen[:limit]
 
 
-def _unused(profile: Profile, tasks: tuple[Task, ...]) -> Iterator[str]:
+def _unused(profile: Profile) -> Iterator[str]:
     """What is declared and not acted on yet, said before anything is run."""
     for found in not_yet(profile):
         origin = profile.origin(found.pointer)
         key = found.pointer.strip("/").replace("/", ".")
         yield f"note: {origin + ': ' if origin else ''}{key}: {found.message}"
-    for key in ("subject",):
-        holders = [task for task in tasks if getattr(task, key)]
-        if holders:
-            yield f"note: {holders[0].source}: '{key}' of a task is not acted on yet"
 
 
 def _folder(out: Path | None, name: str, *, resume: bool) -> RunFolder:

@@ -110,5 +110,7 @@ def _not_stable(candidate: Candidate, text: str, rule: MemoryRule) -> str:
 def _not_sure(candidate: Candidate, text: str, rule: MemoryRule) -> str:
     if candidate.confidence < rule.min_confidence:
         return f"confidence {candidate.confidence:g} is below {rule.min_confidence:g}"
+    if candidate.source == "model":
+        return "nobody but the model says so; quote who did"
     guess = _GUESS.search(text)
     return f"'{guess[0].strip()}' is a guess" if guess else ""

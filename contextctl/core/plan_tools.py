@@ -8,9 +8,11 @@ that others have to be done before cannot be ended first. The answers are facts 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
+from contextctl.core.pin_tool import PIN_TOOL
+from contextctl.core.plan_answer import Answered
 from contextctl.core.tasks import (
     ENDED,
     STATUSES,
@@ -27,7 +29,7 @@ from contextctl.core.tasks import (
 from contextctl.core.tool_call import Arguments, bad_arguments, tool_spec
 from contextctl.model.message import Json, JsonObject, ToolSpec
 from contextctl.model.own_sources import PLAN
-from contextctl.model.record import BriefMade, Event, OutputSaved, StageEnded, Todo, TodoSet
+from contextctl.model.record import BriefMade, OutputSaved, StageEnded, Todo, TodoSet
 
 _TEXT: JsonObject = {"type": "string"}
 _NAMES: JsonObject = {"type": "array", "items": {"type": "string"}}
@@ -68,21 +70,14 @@ PLAN_TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
                 {"item": _TEXT, "name": _TEXT, "content": _TEXT},
                 source=PLAN,
             ),
+            PIN_TOOL,
         )
     }
 )
 """The tools by name, in the order in which they are offered."""
 
-AT_FIRST = (PLAN_TOOLS[TODO_WRITE],)
-"""What is offered before there is a plan: a task without one pays for one tool only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer to a call, and the facts that come with it."""
-
-    answer: JsonObject
-    facts: tuple[Event, ...] = ()
+AT_FIRST = (PLAN_TOOLS[TODO_WRITE], PIN_TOOL)
+"""What is offered before there is a plan."""
 
 
 def write_todo(arguments: Mapping[str, Json], ledger: Ledger, locale: str) -> Answered:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextctl.core.prefix import refresh_layers
 from contextctl.core.state import State
+from contextctl.model.own_sources import MEMORY
 from contextctl.model.record import EnvironmentRead, IndexRead, Opened, ToolsListed
 
 
@@ -27,8 +28,13 @@ def tools_listed(state: State, event: ToolsListed) -> None:
 
 
 def index_read(state: State, event: IndexRead) -> None:
-    """The first reading of an index enters its layer; later ones wait for the next batch."""
+    """The first reading of an index enters its layer; later ones wait for the next batch.
+
+    A memory that was deleted or corrected leaves its layer at once, whatever that costs.
+    """
     state.indexes[event.source] = event.entries
-    if event.source not in state.indexes_shown:
+    shown = state.indexes_shown.get(event.source)
+    gone = event.source == MEMORY and any(one not in event.entries for one in shown or ())
+    if shown is None or gone:
         state.indexes_shown[event.source] = event.entries
         refresh_layers(state)

@@ -14,15 +14,7 @@ from contextctl.model.message import Json
 from contextctl.model.profile import Profile, value_at
 
 # JSON pointer (``*`` stands for one or more steps) -> what happens instead.
-NOT_YET: dict[str, str] = {
-    "/prefix/*/index": "this layer stays empty",
-    "/stores/memory": "there is no long-term memory yet",
-    "/memory": "there is no long-term memory yet",
-    "/plan": "no plan is kept",
-    "/limits/done_when": "a task ends with an answer",
-}
-
-_WORKS = "skills"  # of the index layers, this one is there
+NOT_YET: dict[str, str] = {}
 
 
 def not_yet(profile: Profile) -> Iterator[Found]:
@@ -31,7 +23,7 @@ def not_yet(profile: Profile) -> Iterator[Found]:
     for pattern, instead in NOT_YET.items():
         for pointer in profile.origins:
             value = value_at(values, pointer)
-            if fnmatchcase(pointer, pattern) and not _is_off(value) and value != _WORKS:
+            if fnmatchcase(pointer, pattern) and not _is_off(value):
                 yield Found(pointer, f"not acted on yet: {instead}", severity="note")
 
 

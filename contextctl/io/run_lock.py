@@ -32,3 +32,17 @@ def holding(run: Path) -> Iterator[None]:
                 "wait for it to end, or choose another --out"
             ) from None
         yield
+
+
+def is_held(run: Path) -> bool:
+    """Whether a process is running in the run's folder now. Looking changes nothing."""
+    try:
+        file = (run / LOCK).open("rb")
+    except OSError:
+        return False
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False

@@ -20,12 +20,13 @@ from contextctl.core.memory_tools import (
     proposed_answer,
     recalled_answer,
 )
+from contextctl.core.pin_tool import PIN, pin_value
+from contextctl.core.plan_answer import Answered
 from contextctl.core.plan_tools import (
     AT_FIRST,
     FINISH_STAGE,
     PLAN_TOOLS,
     SAVE_OUTPUT,
-    Answered,
     finish_stage,
     saved_output,
     write_todo,
@@ -222,6 +223,8 @@ class TaskState:
 
     def _planned(self, live: Live, name: str, given: JsonObject) -> Answered:
         locale, ledger = self.profile.shaping.locale, ledger_of(live.record())
+        if name == PIN:
+            return pin_value(given, self.profile.pins)
         if name == FINISH_STAGE:
             return finish_stage(given, ledger, locale)
         if name == SAVE_OUTPUT:
@@ -241,9 +244,7 @@ class TaskState:
             return Answered(answered.answer, (*answered.facts, ToolsListed(PLAN, tools)))
         return answered
 
-    def _remembered(
-        self, live: Live, memories: Memories, name: str, given: JsonObject
-    ) -> Answered:
+    def _remembered(self, live: Live, memories: Memories, name: str, given: JsonObject) -> Answered:
         locale = self.profile.shaping.locale
         if name == "memory_recall":
             query = given.get("query")

@@ -54,7 +54,7 @@ def plan_compaction(state: State, trigger: str) -> Planned | None:
         return None
     material = gather(state, zone)
     lines = state.counter.text("\n".join(f"- {line}" for line in material.lines))
-    users = sum(piece.tokens for piece in zone.leaving if piece.kind == "user")
+    said = sum(piece.tokens for piece in zone.leaving if piece.kind == "user")
     most = int(KEEP_WINDOW * zone.tokens)
     whole = min(lines, int(KEEP_WHOLE * zone.tokens))
     told = max(int(KEEP_LINES * lines), whole, LEAST_BUDGET)
@@ -64,7 +64,7 @@ def plan_compaction(state: State, trigger: str) -> Planned | None:
         trigger=trigger,
         zone=zone,
         material=material,
-        budget=min(told + int(KEEP_USERS * users), most),
+        budget=min(told + int(KEEP_USERS * said), most),
         generation=_generation(state, zone),
         steps=steps,
         events=events,
