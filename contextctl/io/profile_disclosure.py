@@ -13,17 +13,12 @@ _TAKEN = frozenset({*READER_TOOLS, "view_skill", "tool_search", "call_tool"})
 
 
 def disclosure(profile: Profile) -> Iterator[Found]:
-    """What is indexed has a layer that shows the index, and a layer has something to show."""
-    layers = [layer for layer in profile.prefix if layer.index == "skills"]
-    if profile.disclosure.skills and not layers:
+    """What is indexed has a layer that shows the index, and a bank says what is in it."""
+    shown = any(layer.index == "skills" for layer in profile.prefix)
+    if profile.disclosure.skills and not shown:
         message = "no layer shows the index of these skills, so the model cannot know of them"
         hint = "add {id: skills, index: skills} to 'prefix'"
         yield Found("/disclosure/skills", message, hint, "warning")
-    if layers and not profile.disclosure.skills:
-        place = profile.prefix.index(layers[0])
-        message = "the profile declares no skills: this layer stays empty"
-        hint = "set 'disclosure.skills', or remove the layer"
-        yield Found(f"/prefix/{place}/index", message, hint, "warning")
     for name, bank in profile.disclosure.knowledge.items():
         if not bank.description:
             pointer = pointer_to(("disclosure", "knowledge", name))
