@@ -50,7 +50,7 @@ SET_POINTS, KEPT_MESSAGES = (100_000, 150_000), 95
 
 @dataclass(slots=True)
 class Point:
-    """A compaction before message ``at``; messages from ``cut`` on stayed. ``summary`` is theirs."""
+    """A compaction before message ``at``; messages from ``cut`` on stayed."""
 
     trace: Trace
     at: int

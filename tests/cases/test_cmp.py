@@ -1,4 +1,4 @@
-"""CMP-01, CMP-03, CMP-05: pins outlive every compaction, useless ones stop, broken calls are named."""
+"""CMP-01, CMP-03, CMP-05: pins outlive compactions, useless ones stop, broken calls are named."""
 
 from __future__ import annotations
 
