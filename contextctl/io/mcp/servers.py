@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import CancelledError
@@ -74,6 +75,7 @@ class McpServers:
 
     def close(self) -> None:
         """End every connection and every process the servers started."""
+        atexit.unregister(self.close)
         self._loop.close(_closed(self._connections.values()))
 
     def take(self, listings: Mapping[str, Listing | ServerFault]) -> None:
@@ -124,6 +126,7 @@ def open_servers(profile: Profile, taken: Iterable[str] = ()) -> McpServers:
     loop = LoopThread()
     connections = loop.run(_connections(profile))
     servers = McpServers(profile, loop, connections, NameBook(taken))
+    atexit.register(servers.close)  # an interrupt may come before anybody else could close them
     try:
         listings = loop.run(_listed(connections, list(connections)))
         for name, one in listings.items():

@@ -18,6 +18,7 @@ from typing import IO, Any
 from contextctl.io.processes import end_group
 
 _LEAVE_S = 1.0  # to end by itself once its stdin is closed, and again once it is asked to
+_GROUP_S = 0.3
 _CHUNK = 65_536
 _LONGEST_LINE = 256 * 1024 * 1024
 _SAID_BYTES = 4_096
@@ -153,6 +154,18 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await _over(process)
     end_group(process.pid, signal.SIGKILL)  # and what it has started and left behind
     await _over(process)
+    await _gone(process.pid)
+
+
+async def _gone(group: int) -> None:
+    """Wait a moment until no process of the group is left. Who reaps its orphans may be slow."""
+    deadline = asyncio.get_running_loop().time() + _GROUP_S
+    while asyncio.get_running_loop().time() < deadline:
+        try:
+            os.killpg(group, 0)
+        except OSError:
+            return
+        await asyncio.sleep(0.01)
 
 
 async def _over(process: asyncio.subprocess.Process) -> bool:
