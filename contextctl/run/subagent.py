@@ -46,6 +46,7 @@ from contextctl.run.meter import Share
 from contextctl.run.own_tools import KnowledgeTools, OwnTools, arguments_of, document_read
 from contextctl.run.reader_profile import reading_rule
 from contextctl.run.setting import Setting
+from contextctl.run.summarize import open_summariser
 from contextctl.run.task import Ended, run_task
 
 
@@ -179,6 +180,7 @@ class _Delegated:
         """The child's own profile, model and tools; the run's workspace, stop and money."""
         base, reads = self._live.setting, self._library is not None
         child = self._own.children.get(self._call.name, self._rule, base.stop, reads=reads)
+        meter = Share(base.meter, self._rule.max_cost)
         tools = child.tools or KnowledgeTools(self._library or Library(()), self._own.banks)
         return replace(
             base,
@@ -186,8 +188,9 @@ class _Delegated:
             counter_of=child.counter_of,
             model=child.model or base.model,
             tools=tools,
-            meter=Share(base.meter, self._rule.max_cost),
+            meter=meter,
             own=child.own,
+            summariser=open_summariser(child.profile, child.counter_of, meter, base.stop),
             state=None,
         )
 
