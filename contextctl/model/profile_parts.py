@@ -239,10 +239,11 @@ class WorkspaceRule:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """``sqlite``, or a database URL."""
+    """``sqlite``, or a database URL. ``leases`` are in files of the run, or in PostgreSQL."""
 
     audit: str = field(default="sqlite", repr=False)
     memory: str = field(default="sqlite", repr=False)
+    leases: str = field(default="files", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +269,13 @@ class MemoryRule:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The task ledger: todo tree, outputs, brief."""
+    """The task ledger: todo tree, outputs, brief.
+
+    A run that has not been heard of for ``lease_s`` seconds no longer owns its tasks.
+    """
 
     enabled: bool = True
+    lease_s: float = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ def _run(live: Live, demand: ToolsOnDemand, calls: Sequence[ToolCall], early: _E
     waiting = [place for place in range(len(calls)) if place not in arrived]
     known = live.turn.started if live.turn is not None else set()
     new = [calls[place] for place in waiting if calls[place].id not in known]
+    live.check_owner()
     if new:
         live.facts(*(CallStarted(call.id, call.name) for call in new))
     jobs = [partial(_outcome, live, demand, calls[place]) for place in waiting]

@@ -15,6 +15,7 @@ from contextctl.core.isolation import ISOLATE
 from contextctl.core.result_pins import result_pins
 from contextctl.core.totals import Totals
 from contextctl.io.environment import read_environment
+from contextctl.io.leases import Lease
 from contextctl.io.records import read_record
 from contextctl.io.run_folder import TaskFolder
 from contextctl.io.workspace import Workspace
@@ -78,6 +79,7 @@ class Live:
         self.tool_search = ToolSearch(setting.profile.defer)
         self.warnings: list[str] = []
         self.watch = MemoryWatch()
+        self.lease: Lease | None = None
         self.sent: tuple[Assembly, StepTaken] | None = None
         """A window that was sent and not answered: a crash or an error stood between."""
         self.finished: tuple[LedgerReport, Assembly] | None = None
@@ -99,8 +101,15 @@ class Live:
         if self._journal.repaired:
             self.warnings.append(self._journal.repaired)
 
+    def check_owner(self) -> None:
+        """Raise ``LeaseHeldError`` when another process has taken this task over."""
+        if self.lease is not None:
+            self.lease.check()
+
     def close(self) -> None:
-        """Give the files up."""
+        """Give the files up, and the task."""
+        if self.lease is not None:
+            self.lease.release()
         if self._journal is not None:
             self._journal.close()
 
@@ -153,6 +162,7 @@ class Live:
         A window that was sent before and never answered is the same one again, under the same
         profile; no second fact is made of it.
         """
+        self.check_owner()
         if self.sent is not None and self._is_same(*self.sent):
             return self.sent[0]
         self._read_environment()

@@ -19,6 +19,7 @@ from contextctl.io.audit_writer import AuditWriter
 from contextctl.io.blob_store import open_store
 from contextctl.io.embeddings import open_embedder
 from contextctl.io.jsonl import JsonlWriter
+from contextctl.io.leases import Leases
 from contextctl.io.masking import masked_values
 from contextctl.io.mcp.recorded import RecordedServers, keep_lists, recorded_servers
 from contextctl.io.mcp.servers import McpServers, open_servers
@@ -26,6 +27,7 @@ from contextctl.io.model_map import model_facts
 from contextctl.io.models import open_model
 from contextctl.io.run_folder import RunFolder
 from contextctl.io.run_lock import holding
+from contextctl.io.sessions import new_session
 from contextctl.io.tools import open_tools, own_names
 from contextctl.io.vocab import counter_for
 from contextctl.io.workspace import Workspace
@@ -112,13 +114,14 @@ def _run(
         plan = plan_resume(order.tasks, folder) if order.resume else Plan([*order.tasks])
         summary.warnings += [*plan.warnings, *own.warnings()]
         summary.skipped = len(plan.done)
-        about = _about(order)
+        about = {**_about(order), "run_id": _run_id(folder)}
         folder.write_run_json({**about, "status": "running"})
         store = open_store(rule.path or folder.workspace, rule.size_limit)
         with (
             closing(store),
             closing(own),
             closing(open_state(order.profile, Path.cwd())) as state,
+            closing(_leases(order.profile, folder, str(about["run_id"]))) as leases,
             closing(AuditWriter(order.profile.stores.audit, folder.path)) as audit,
         ):
             workspace = Workspace(store, "s", "00", run=folder.path.name)
@@ -128,7 +131,7 @@ def _run(
             else:
                 setting = _setting(order, tools, model, workspace, audit, stop)
                 end = run_batch(
-                    replace(setting, own=own, state=state),
+                    replace(setting, own=own, state=state, leases=leases),
                     plan.todo,
                     folder,
                     concurrency=order.concurrency,
@@ -139,6 +142,16 @@ def _run(
         _sum_up(order, summary, end)
         folder.write_run_json({**about, "status": summary.status, "totals": summary.totals})
     return summary, _exit_code(order, summary, end)
+
+
+def _run_id(folder: RunFolder) -> str:
+    """What tells this run from all others, from its first start on."""
+    before = folder.read_run_json() if folder.run_json.exists() else {}
+    return str(before.get("run_id") or new_session()[1][:16])
+
+
+def _leases(profile: Profile, folder: RunFolder, run_id: str) -> Leases:
+    return Leases(profile.stores.leases, folder.tasks_folder, run_id, profile.plan.lease_s)
 
 
 def _setting(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from contextctl.core.count import Counter
+from contextctl.io.leases import Leases
 from contextctl.io.mcp.missing import Missing
 from contextctl.io.workspace import Workspace
 from contextctl.model.message import ToolSpec
@@ -69,4 +70,5 @@ class Setting:
     windows: bool = False
     own: OwnTools | None = None
     state: TaskState | None = None
+    leases: Leases | None = None
     summariser: Summariser | None = None

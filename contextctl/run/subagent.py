@@ -192,6 +192,7 @@ class _Delegated:
             own=child.own,
             summariser=open_summariser(child.profile, child.counter_of, meter, base.stop),
             state=None,
+            leases=None,
         )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from contextctl.core.totals import Totals
 from contextctl.errors import ContextctlError, ContextOverflow, ModelError, OutsideError
+from contextctl.io.leases import LeaseHeldError
 from contextctl.io.run_folder import TaskFolder
 from contextctl.io.sessions import new_session
 from contextctl.model.message import JsonObject
@@ -61,15 +62,21 @@ def run_task(
     A subagent is given its parent's ``session`` (name and key), and facts of its own.
     """
     remark = ""
+    lease = None
     try:
+        lease = setting.leases.claim(task.id) if setting.leases is not None else None
         record, remark = past_record(task, folder, anew=anew)
         if record and isinstance(record[0], Opened):
             opened = record[0]
         else:
             opened = Opened(task.id, *(session or new_session()))
         live = Live(setting, task, folder, opened)
+        live.lease = lease
     except ContextctlError as error:
-        return Ended(TaskResult(task.id, "failed", error=str(error)), _is_outside(error))
+        if lease is not None:
+            lease.release()
+        status = "interrupted" if isinstance(error, LeaseHeldError) else "failed"
+        return Ended(TaskResult(task.id, status, error=str(error)), _is_outside(error))
     if remark:
         live.warnings.append(remark)
     try:
@@ -88,7 +95,8 @@ def run_task(
             kept = state.opening(task, opened.session) if state is not None else []
             live.facts(*before_messages(opening, kept))
         elif setting.state is not None:
-            live.facts(*setting.state.resumed(record))
+            previous = lease.previous if lease is not None else ""
+            live.facts(*setting.state.resumed(record, previous))
         live.facts(*(given if not record else ()), *own_facts(setting.own, task, record))
         ending = _run(live)
     except ContextctlError as error:
@@ -137,6 +145,8 @@ def _answered(live: Live, answer: str) -> _Ending:
 
 
 def _ended_by(error: ContextctlError) -> _Ending:
+    if isinstance(error, LeaseHeldError):
+        return _Ending("interrupted", error=str(error), outside=True)
     if isinstance(error, Stopped):
         return _Ending("interrupted", error="interrupted; --resume continues it")
     if isinstance(error, ContextOverflow) or (isinstance(error, ModelError) and error.overflow):

@@ -162,8 +162,9 @@ class TaskState:
                 events.append(MemoryRead(one_line(question), items))
         return events
 
-    def resumed(self, record: Record) -> list[Event]:
-        """What a run that goes on says of itself: a brief, and once to the model."""
+    def resumed(self, record: Record, previous: str = "") -> list[Event]:
+        """What a run that goes on says of itself: a brief, and once to the model. ``previous`` is
+        the owner that the task was taken over from."""
         if not any(isinstance(event, StepTaken) for event in record):
             return []
         ledger = ledger_of(record)
@@ -174,7 +175,7 @@ class TaskState:
         brief = make_brief(ledger, locale, AGAIN[locale])
         events: list[Event] = []
         if now is not None:
-            events.append(Noted("reclaimed", {"item": now.id, "status": now.status}))
+            events.append(Noted("reclaimed", {"item": now.id, "from": previous}))
         text = RESUMED[locale].format(progress=progress(ledger.items, locale))
         return [*events, BriefMade(brief), SlotSet("once:resumed", text)]
 
