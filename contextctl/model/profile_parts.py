@@ -193,13 +193,17 @@ class CompactWhen:
 
 @dataclass(frozen=True, slots=True)
 class Summarizer:
-    """``mechanical`` extracts without a model; ``model`` asks ``model``, in chunks that fit."""
+    """``mechanical`` extracts without a model; ``model`` asks ``model``, in chunks that fit.
+
+    ``api_base`` None: the profile's own, where the provider is the same.
+    """
 
     kind: str = "mechanical"
     model: str | None = None
     window: int | None = None
     max_tokens: int = 800
     chunk_tokens: int = 6000
+    api_base: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,14 +211,16 @@ def open_summariser(
     name = rule.model or profile.model.name
     own = name == profile.model.name
     window = rule.window or (profile.model.window if own else None) or window_of(name) or 8_192
-    same_provider = name.partition("/")[0] == profile.model.name.partition("/")[0]
+    provider = name.partition("/")[0]
+    is_near = provider in ("local", profile.model.name.partition("/")[0])
+    own_base = profile.model.api_base if is_near else None
     model = replace(
         profile.model,
         name=name,
         window=window,
         reserve_output=rule.max_tokens,
         fallbacks=(),
-        api_base=profile.model.api_base if same_provider else None,
+        api_base=rule.api_base or own_base,
         params=profile.model.params if own else {},
     )
     door = open_model(replace(profile, model=model), stop=stop)

@@ -11,7 +11,7 @@ from contextctl.core.compaction.zone import Zone
 from contextctl.core.digest import ANSWER_CHARS, DigestLine, DigestRule, digest_lines, step_facts
 from contextctl.core.facts import NO_FACTS
 from contextctl.core.state import State
-from contextctl.core.stretches import Unit, stretch_texts
+from contextctl.core.stretches import Unit, stretch_texts, units_from
 from contextctl.core.summary.material import Material, joined
 from contextctl.core.summary.negations import asks, refusals, ruled_out
 from contextctl.core.view import Piece, Stretch, message_bytes
@@ -75,15 +75,18 @@ def standing(state: State, zone: Zone) -> Callable[[str], bool]:
 def stretches(state: State, zone: Zone) -> tuple[Stretch, ...]:
     """Where the whole text of what leaves can be read, stored now where it was not yet.
 
-    What is stored now stands in as few parts as hold it, whatever stood between.
+    What is stored now stands in as few parts as hold it, whatever stood between, with the messages
+    of users that stay: what was done is read beside what was asked.
     """
+    gone = {id(piece) for piece in zone.leaving}
     out: list[Stretch] = []
     fresh: list[Unit] = []
-    for unit in zone.units:
-        known = unit.pieces[0].segment or unit.pieces[0].summarised
-        if known is None:
+    for unit in units_from(state.view.pieces[zone.start : zone.stop], 0):
+        piece = unit.pieces[0]
+        known = piece.segment or piece.summarised
+        if known is None and (id(piece) in gone or not piece.settled):
             fresh.append(unit)
-        else:
+        elif known is not None and id(piece) in gone:
             out.extend(known.stretches)
     if fresh:
         texts = stretch_texts(fresh)
