@@ -25,7 +25,8 @@ from naive_policies import POLICIES, windows_of
 from contextctl.core.needed import content_text
 from contextctl.core.probe import Score, Window, probe
 from contextctl.io.vocab import counter_for
-from contextctl.model.record import MessageAdded, ResultArrived, event_from_json
+from contextctl.model.record import MessageAdded, ResultArrived
+from contextctl.model.record_json import event_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from contextctl.errors import RecordError
 from contextctl.io.jsonl import JsonlWriter, read_jsonl
-from contextctl.model.record import CallStarted, Event, Record, event_from_json, event_to_json
+from contextctl.model.record import CallStarted, Event, Record
+from contextctl.model.record_json import event_from_json, event_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

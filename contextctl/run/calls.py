@@ -20,7 +20,8 @@ from contextctl.io.jsonl import append_line, read_jsonl
 from contextctl.model.failure import GRANT
 from contextctl.model.message import Json, ToolCall
 from contextctl.model.outcome import ToolOutcome
-from contextctl.model.record import CallStarted, ResultArrived, event_from_json, event_to_json
+from contextctl.model.record import CallStarted, ResultArrived
+from contextctl.model.record_json import event_from_json, event_to_json
 from contextctl.run.live import Live
 from contextctl.run.on_demand import FAILURE, ToolsOnDemand
 from contextctl.run.together import Stopped, run_together

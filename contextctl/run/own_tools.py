@@ -42,8 +42,8 @@ from contextctl.model.record import (
     RetrievedAdded,
     StepTaken,
     ToolsListed,
-    event_to_json,
 )
+from contextctl.model.record_json import event_to_json
 from contextctl.model.skill import Shelf, Skill, SkillFile
 from contextctl.model.task import Task
 from contextctl.run.children import Children, check_children
@@ -252,7 +252,6 @@ def _listed(specs: list[ToolSpec]) -> list[ToolsListed]:
 def _missed(failure: str, tool: str, reason: str) -> Noted:
     body: JsonObject = {"failure": failure, "tool": tool, "call_id": "", "reason": reason}
     return Noted(note_topic(failure), body)
-
 
 
 def open_own_tools(profile: Profile) -> OwnTools:

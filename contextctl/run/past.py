@@ -19,8 +19,8 @@ from contextctl.model.record import (
     Record,
     ResultArrived,
     StepTaken,
-    event_to_json,
 )
+from contextctl.model.record_json import event_to_json
 from contextctl.model.task import Task
 from contextctl.run.journal import window_line
 from contextctl.run.live import Live

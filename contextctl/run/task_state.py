@@ -6,6 +6,7 @@ that the facts that belong to it can be written again after a crash between the 
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -55,9 +56,8 @@ from contextctl.model.record import (
     SlotSet,
     StepTaken,
     ToolsListed,
-    event_from_json,
-    event_to_json,
 )
+from contextctl.model.record_json import event_from_json, event_to_json
 from contextctl.model.task import Task
 from contextctl.run.memories import Memories
 from contextctl.run.own_tools import arguments_of
@@ -292,7 +292,8 @@ def facts_with(result: ResultArrived) -> tuple[Event, ...]:
 
 
 def _outcome(answered: Answered) -> ToolOutcome:
-    facts: list[Json] = [event_to_json(event) for event in answered.facts]
+    # As they will be read again: tuples are lists in a record.
+    facts: list[Json] = [json.loads(json.dumps(event_to_json(e))) for e in answered.facts]
     failed = "error" in answered.answer
     return ToolOutcome(
         dump_exact(answered.answer),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from contextctl.core.trace_events import trace_events
 from contextctl.errors import UsageError
 from contextctl.io.traces import detect, read_traces
-from contextctl.model.record import event_to_json
+from contextctl.model.record_json import event_to_json
 from contextctl.model.trace import Trace
 from tests.unit.io.traces.spelled import FIXTURES
 

@@ -23,7 +23,6 @@ from contextctl.model.ledger import (
 from contextctl.model.message import Message, ToolCall, ToolSpec
 from contextctl.model.profile import SECTIONS, Profile
 from contextctl.model.record import (
-    EVENTS,
     BriefMade,
     CallStarted,
     EnvironmentRead,
@@ -46,10 +45,11 @@ from contextctl.model.record import (
     TaskGiven,
     Todo,
     TodoSet,
+    ToolsActivated,
     ToolsListed,
     UsageReported,
-    event_to_json,
 )
+from contextctl.model.record_json import EVENTS, event_to_json
 
 # Written as 'auto' in a file; None is its value.
 AUTO = {"model.window"}
@@ -122,6 +122,7 @@ EVENT_EXAMPLES: tuple[Event, ...] = (
     EnvironmentRead({"date": "2024-05-01"}),
     TaskGiven("do it", ("drafts only",), {"confirmed_slots": {"id": 7}}),
     ToolsListed("trace", (ToolSpec("f", "d", {"type": "object"}),)),
+    ToolsActivated(("f",), "c1"),
     IndexRead("skills", ({"name": "refunds", "about": "When money goes back"},)),
     MessageAdded(Message("assistant", None, (ToolCall("c1", "f", "{}"),))),
     RetrievedAdded(({"id": "d1", "text": "t"},)),
