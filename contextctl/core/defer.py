@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from contextctl.model.message import ToolSpec
-from contextctl.model.own_sources import OWN_SOURCES
+from contextctl.model.own_sources import NOT_SERVERS
 from contextctl.model.tool_rules import Defer
 
 SEARCH_TOOL = "tool_search"
@@ -22,7 +22,7 @@ CALL_TOOL = "call_tool"
 
 OWN = "profile"
 """The source of tools that the profile says how to run."""
-_NEVER = frozenset({"trace", "task", "contextctl", *OWN_SOURCES})
+_NEVER = NOT_SERVERS - {OWN}
 
 PER_SERVER = "/defer/per_server"
 TOTAL = "/defer/total"

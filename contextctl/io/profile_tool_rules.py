@@ -11,12 +11,10 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from contextctl.io.profile_rules import Found
-from contextctl.model.own_sources import OWN_SOURCES
 from contextctl.model.profile import Profile, ToolRule, pointer_to
 
 # A path into a record: names, each with any number of []; a name may hold anything but . and [].
 _PATH = re.compile(r"[^.\[\]]+(\[\])*(\.[^.\[\]]+(\[\])*)*|\[\](\.[^.\[\]]+(\[\])*)*")
-_TAKEN = frozenset({"profile", "task", "trace", "contextctl", *OWN_SOURCES})
 _LISTING = re.compile(r"(^|[_-])(list|search|query|find)([_-]|$)")
 
 
@@ -72,14 +70,6 @@ def programs(profile: Profile) -> Iterator[Found]:
         if server.command and shutil.which(server.command[0]) is None:
             message = f"the program '{server.command[0]}' is not found"
             yield Found(pointer_to(("mcp", name, "command")), message, severity="warning")
-
-
-def servers(profile: Profile) -> Iterator[Found]:
-    """The name of a server says where its tools come from: it cannot be one that is taken."""
-    for name in profile.mcp:
-        if name in _TAKEN:
-            message = f"a server cannot be called '{name}': tools from elsewhere are"
-            yield Found(pointer_to(("mcp", name)), message, "choose another name")
 
 
 def lists(profile: Profile) -> Iterator[Found]:

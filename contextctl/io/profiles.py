@@ -51,7 +51,6 @@ RULES: tuple[Rule, ...] = (
     profile_tool_rules.pins,
     profile_tool_rules.programs,
     profile_tool_rules.lists,
-    profile_tool_rules.servers,
     unsearchable,
     profile_disclosure.disclosure,
     profile_disclosure.delegates,

@@ -7,11 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextctl.io.mcp.missing import Missing
 from contextctl.model.failure import note_topic
 from contextctl.model.message import ToolSpec
-from contextctl.model.own_sources import OWN_SOURCES
+from contextctl.model.own_sources import NOT_SERVERS
 from contextctl.model.record import Noted, ToolsListed
-
-# Sources that are no servers.
-_OTHERS = frozenset({"profile", "task", "trace", "contextctl", *OWN_SOURCES})
 
 Listed = Mapping[str, tuple[ToolSpec, ...]]
 
@@ -39,7 +36,7 @@ def changed_lists(
     gone = [
         ToolsListed(source, ())
         for source, tools in known.items()
-        if tools and source not in now and source not in _OTHERS
+        if tools and source not in now and source not in NOT_SERVERS
     ]
     return [event for event in now.values() if _differ(event.tools, known.get(event.source))] + gone
 

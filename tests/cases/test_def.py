@@ -14,6 +14,7 @@ from tests.servers.strict_openai import serving
 PROFILE = """version: 1
 model: {{name: openai/stub, window: 5200, reserve_output: 400, api_base: "{url}", retries: 0}}
 tokenizer: o200k_base
+plan: {{enabled: false}}
 defer: {{always: [report], activation: {activation}}}
 compaction: {{when: {{ratio: 0.6}}, protect_steps: 1}}
 tools:
@@ -135,4 +136,4 @@ def check_array(arrays: list[Any], found: list[str], reports: list[Any]) -> None
     assert action["new"]
     assert action["target"] == "profile"
     assert 0 < action["tokens_after"] < action["tokens_before"]
-    assert found == ["issue_refund"]
+    assert found[0] == "issue_refund"

@@ -20,6 +20,7 @@ SERVER = Path(__file__).resolve().parents[1] / "servers/hostile_mcp.py"
 PROFILE = """version: 1
 model: {{name: openai/stub, window: 32768, api_base: "{url}", retries: 0}}
 compaction: {{when: {{ratio: 0.8}}}}
+plan: {{enabled: false}}
 mcp:
 """
 

@@ -19,6 +19,7 @@ from contextctl.io.run_folder import HOME, safe_name
 from contextctl.model.failure import INDEX
 from contextctl.model.message import JsonObject, ToolSpec, tool_from_openai
 from contextctl.model.outcome import ToolOutcome
+from contextctl.model.own_sources import server_source
 from contextctl.model.profile import Profile, pointer_to
 
 _DECLARES = ("command", "url", "include")
@@ -50,7 +51,7 @@ class RecordedServers:
 def keep_lists(profile: Profile, specs: Sequence[ToolSpec], base: Path) -> None:
     """Write down what each server of ``profile`` offers. A folder that takes no file is fine."""
     for name in profile.mcp:
-        tools = [spec.to_openai() for spec in specs if spec.source == name]
+        tools = [spec.to_openai() for spec in specs if spec.source == server_source(name)]
         text = json.dumps({"server": name, "tools": tools}, ensure_ascii=False, indent=1)
         path = _path(profile, name, base)
         try:
@@ -94,7 +95,7 @@ def _path(profile: Profile, name: str, base: Path) -> Path:
 def _read(path: Path, server: str) -> Iterator[ToolSpec]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-        yield from [tool_from_openai(tool, server) for tool in value["tools"]]
+        yield from [tool_from_openai(tool, server_source(server)) for tool in value["tools"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"'{path}' does not hold the tools of MCP server '{server}' ({error}); delete it and "

@@ -23,6 +23,7 @@ from contextctl.io.mcp.names import NameBook
 from contextctl.model.failure import ENVIRONMENT, INDEX
 from contextctl.model.message import JsonObject, ToolSpec
 from contextctl.model.outcome import ToolOutcome
+from contextctl.model.own_sources import server_source
 from contextctl.model.profile import Profile, pointer_to
 
 
@@ -187,4 +188,4 @@ def _spec(server: str, tool: ListedTool, name: str) -> ToolSpec:
     description = tool.description
     if name != tool.name and not name.endswith(tool.name):
         description = f"{tool.name}: {description}" if description else tool.name
-    return ToolSpec(name, description, tool.parameters, source=server)
+    return ToolSpec(name, description, tool.parameters, source=server_source(server))
