@@ -6,6 +6,8 @@ which ``content`` or ``tool_calls`` must be there, or
 
 - ``task``: only for the task with this id;
 - ``when``: only for a request whose messages or tools contain this text;
+- ``when_last``: only for one whose newest messages, those after the model's last turn and the tail
+  block, contain this text, or all of a list of texts;
 - ``delay_s``: seconds before the answer;
 - ``repeat``: the line stays in the script.
 
@@ -39,6 +41,7 @@ _KEYS = frozenset(
         "error",
         "task",
         "when",
+        "when_last",
         "delay_s",
         "repeat",
     }
@@ -85,11 +88,12 @@ class Script:
         if any("when" in line for line in self.lines):
             body: Json = [*request.messages, *request.tools]
             text = json.dumps(body, ensure_ascii=False)
+        newest = _newest(request) if any("when_last" in line for line in self.lines) else ""
         with self._lock:
             used = self._used.setdefault(request.task, set())
             answer = self._answers.get(request.task, 0) + 1
             for place, line in enumerate(self.lines):
-                if place in used or not _fits(line, request.task, text):
+                if place in used or not _fits(line, request.task, text, newest):
                     continue
                 if not line.get("repeat"):
                     used.add(place)
@@ -153,8 +157,22 @@ def _is_call(call: Json) -> bool:
     return isinstance(call, dict) and isinstance(call.get("name"), str)
 
 
-def _fits(line: Mapping[str, Json], task: str, text: str) -> bool:
+def _newest(request: Request) -> str:
+    """The messages since the model spoke last, as they are said."""
+    said: list[str] = []
+    for message in reversed(request.messages):
+        if message.get("role") == "assistant":
+            break
+        said.append(str(message.get("content")))
+    return "\n".join(reversed(said))
+
+
+def _fits(line: Mapping[str, Json], task: str, text: str, newest: str) -> bool:
     if "task" in line and str(line["task"]) != task:
+        return False
+    wanted = line.get("when_last", [])
+    texts = wanted if isinstance(wanted, list) else [wanted]
+    if not all(str(one) in newest for one in texts):
         return False
     return "when" not in line or str(line["when"]) in text
 

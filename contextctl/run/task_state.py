@@ -72,9 +72,9 @@ FACTS = "facts"
 """Key in a result's ``extra``: the facts that come with it."""
 
 RESUMED = {
-    "en": "This run was interrupted and goes on. {progress}. Calls answered as uncertain may have"
-    " taken effect: check before you repeat one.",
-    "zh": "运行曾中断，现继续。{progress}。标为不确定的调用可能已经生效：重复之前先核实。",
+    "en": "This run was interrupted and goes on. Calls answered as uncertain may have taken effect:"
+    " check before you repeat one.",
+    "zh": "运行曾中断，现继续。标为不确定的调用可能已经生效：重复之前先核实。",
 }
 NOT_COMPLETE = {
     "en": "The task ends when every item of the plan is done. {progress}. Go on with it, or end"
@@ -176,8 +176,8 @@ class TaskState:
         events: list[Event] = []
         if now is not None:
             events.append(Noted("reclaimed", {"item": now.id, "from": previous}))
-        text = RESUMED[locale].format(progress=progress(ledger.items, locale))
-        return [*events, BriefMade(brief), SlotSet("once:resumed", text)]
+        # How far the plan is stands at the tail: a call still open may end an item before that.
+        return [*events, BriefMade(brief), SlotSet("once:resumed", RESUMED[locale])]
 
     def before_step(self, live: Live) -> list[Event]:
         """What changed outside since the last step: memories deleted or corrected, a new index."""

@@ -263,7 +263,9 @@ def test_fallbacks_get_their_windows_too() -> None:
     assert [fallback.window for fallback in resolved.model.fallbacks] == [32768, 4096]
 
 
-def test_keys_not_acted_on_are_named_with_their_line() -> None:
+def test_keys_not_acted_on_are_named_with_their_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NOT_YET, "/plan", "no plan is kept")
+    monkeypatch.setitem(NOT_YET, "/memory", "nothing is remembered")
     profile = loaded(SMALL + "plan: {enabled: true}\nmemory: {enabled: false}\n")
     told = [str(placed(profile, found)) for found in not_yet(profile)]
     assert told == ["p.yaml:3: plan: not acted on yet: no plan is kept"]
