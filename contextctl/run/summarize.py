@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from contextctl.core.count import Counter, json_text
 from contextctl.core.summary.prompt import (
     SYSTEM,
+    bounded,
     messages_for,
     messages_to_merge,
     messages_to_repair,
@@ -59,6 +60,8 @@ class _Spent:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float = 0.0
+    is_bounded: bool = False
+    """Whether an answer was cut: later ones are asked for in a form that ends in time."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -132,7 +135,12 @@ class Summariser:
         for number, part in enumerate(parts, start=1):
             before = previous if number == 1 else ()
             asked = messages_for(
-                part, number=number, count=len(parts), previous=before, pinned=pinned
+                part,
+                number=number,
+                count=len(parts),
+                previous=before,
+                pinned=pinned,
+                words=self._words,
             )
             made.append(self._asked(asked, task, spent))
         if not made:
@@ -143,7 +151,7 @@ class Summariser:
             if len(groups) == len(made):
                 return merged(made)  # no two of them can be read together
             made = [
-                self._asked(messages_to_merge(group, pinned), task, spent)
+                self._asked(messages_to_merge(group, pinned, self._words), task, spent)
                 if len(group) > 1
                 else summary_from_text(group[0])
                 for group in groups
@@ -152,27 +160,41 @@ class Summariser:
 
     def _asked(self, messages: tuple[JsonObject, ...], task: str, spent: _Spent) -> Summary:
         """One summary; its model is told once in a whole answer what was wrong with it."""
-        text = self._complete(messages, task, spent)
+        text, was_cut = self._complete(messages, task, spent)
         try:
             return summary_from_text(text)
         except ValueError as error:
+            what = f"it was cut after {self.max_tokens} tokens" if was_cut else str(error)
             if spent.repairs:
-                raise NoSummaryError(str(error)) from error
+                raise NoSummaryError(what) from error
             spent.repairs += 1
-            again = messages_to_repair(messages, text[: 4 * self.max_tokens], str(error))
+            spent.is_bounded = was_cut
+            again = messages_to_repair(messages, text[: 3 * self.max_tokens], what)
+        text, was_cut = self._complete(again, task, spent)
         try:
-            return summary_from_text(self._complete(again, task, spent))
+            return summary_from_text(text)
         except ValueError as error:
-            raise NoSummaryError(str(error)) from error
+            raise NoSummaryError("it was cut twice" if was_cut else str(error)) from error
 
-    def _complete(self, messages: tuple[JsonObject, ...], task: str, spent: _Spent) -> str:
+    @property
+    def _words(self) -> int:
+        """What a model is told that it may write: in most languages a word is under two tokens."""
+        return max(self.max_tokens // 2, 20)
+
+    def _complete(
+        self, messages: tuple[JsonObject, ...], task: str, spent: _Spent
+    ) -> tuple[str, bool]:
+        """The text of an answer, and whether it was cut at ``max_tokens``."""
         self.meter.wait(self.stop)
         spent.requests += 1
+        form = schema("summary")
+        if spent.is_bounded:
+            form = bounded(form, self.max_tokens)
         reply = self.ask(
             Request(
                 messages=messages,
                 task=f"{task} summary",
-                params=response_format(schema("summary")),
+                params=response_format(form),
                 max_tokens=self.max_tokens,
                 stream=False,
             )
@@ -182,7 +204,7 @@ class Summariser:
         if reply.usage is not None:
             spent.prompt_tokens += reply.usage.prompt_tokens
             spent.completion_tokens += reply.usage.completion_tokens
-        return reply.message.text
+        return reply.message.text, reply.finish_reason == "length"
 
     def _chunk_size(self, previous: Sequence[str]) -> int:
         """Tokens of ours that one chunk may have: what the window leaves beside prompt, answer,

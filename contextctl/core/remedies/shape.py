@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from contextctl.core.facts import omitted_names
 from contextctl.core.refs import content_hash, make_ref
+from contextctl.core.remedies.reference import reduced_form
 from contextctl.core.shaping import Shaped, shape_result, unwrapped
 from contextctl.core.state import State
 from contextctl.core.stretches import older_units
@@ -76,8 +77,10 @@ def shape_older(state: State, goal: int) -> None:
 
 def refer(state: State, index: int, piece: Piece) -> None:
     """Show a result that already stands in the window as a reference to its whole text."""
-    call = ShapeCall(piece.call_id, omitted_facts=omitted_names)
-    shaped = _shape(state, piece.name, piece.raw, "ref", call)
+    session = (state.session, state.key)
+    shaped = reduced_form(
+        state.profile, state.counter, session, piece.name, piece.call_id, piece.raw
+    )
     shown = str(piece.message["content"]).removeprefix(piece.label)
     framing = piece.tokens - state.counter.text(shown)
     if shaped.tokens + framing >= piece.tokens:
