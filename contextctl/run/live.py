@@ -45,6 +45,7 @@ from contextctl.run.opening import declared_readings
 from contextctl.run.setting import Setting
 from contextctl.run.task_state import MemoryWatch, facts_with
 from contextctl.run.variants import for_model
+from contextctl.run.warm import warm
 
 
 @dataclass(slots=True)
@@ -125,6 +126,10 @@ class Live:
         if not events:
             return
         self.journal.facts(events)
+        for event in events:
+            if isinstance(event, ResultArrived):
+                session = (self.workspace.session, self.key)
+                warm(self.profile, self._counter, session, event)
         for event in events:
             self.absorb(event)
 
@@ -212,7 +217,8 @@ class Live:
             self.setting.audit.add(assembly.compactions)
 
     def _new_fold(self) -> Fold:
-        return Fold(self.profile, self.setting.counter_of(self.profile.model.name))
+        self._counter = self.setting.counter_of(self.profile.model.name)
+        return Fold(self.profile, self._counter)
 
     def _is_same(self, assembly: Assembly, step: StepTaken) -> bool:
         now = (self.profile.digest, self.profile.model.name, assembly.ledger.digest)
