@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from contextctl.core.assemble import Fold
 from contextctl.model.assembly import Assembly
 from contextctl.model.message import Message
@@ -105,7 +107,7 @@ def test_slots_and_plan_change_each_step_and_the_prefix_never() -> None:
         ]
     seen = steps(fold, events)
     assert len({tail(one) for one in seen}) == len(seen)
-    for before, now in zip(seen, seen[1:], strict=False):
+    for before, now in pairwise(seen):
         held = list(before.messages[: before.stable])
         assert list(now.messages[: before.stable]) == held
         assert now.ledger.prefix.broke_at is None
