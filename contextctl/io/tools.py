@@ -59,6 +59,9 @@ class Servers(Protocol):
     def call(self, name: str, arguments: JsonObject) -> ToolOutcome:
         """Run one call; whatever goes wrong is an error result."""
 
+    def has_effects(self, name: str) -> bool:
+        """Whether a call must not be repeated, by what its server says."""
+
     def close(self) -> None:
         """End every connection."""
 
@@ -81,6 +84,10 @@ class Toolbox:
         """
         own = tuple(tool.spec for tool in self._tools.values())
         return (*own, *self._offered().values())
+
+    def has_effects(self, name: str) -> bool:
+        """Whether a call of ``name`` must not be repeated, by what its server says of it."""
+        return self._servers is not None and self._servers.has_effects(name)
 
     def missing(self) -> tuple[Missing, ...]:
         """What servers should offer and do not, so far."""

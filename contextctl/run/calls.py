@@ -20,6 +20,7 @@ from contextctl.io.jsonl import append_line, read_jsonl
 from contextctl.model.failure import GRANT
 from contextctl.model.message import Json, ToolCall
 from contextctl.model.outcome import ToolOutcome
+from contextctl.model.profile import pointer_to
 from contextctl.model.record import CallStarted, ResultArrived
 from contextctl.model.record_json import event_from_json, event_to_json
 from contextctl.run.live import Live
@@ -107,7 +108,10 @@ def _is_alone(live: Live, call: ToolCall) -> bool:
 
 def _has_effects(live: Live, call: ToolCall) -> bool:
     rule = live.profile.tools.get(call.name)
-    return rule is not None and rule.side_effects
+    if rule is not None and rule.side_effects:
+        return True
+    declared = pointer_to(("tools", call.name, "side_effects")) in live.profile.origins
+    return not declared and live.setting.tools.has_effects(call.name)
 
 
 def _outcome(live: Live, demand: ToolsOnDemand, call: ToolCall) -> ToolOutcome:

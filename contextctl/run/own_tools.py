@@ -188,6 +188,11 @@ class KnowledgeTools:
         """``search_docs``, ``read_doc`` and ``read_section``."""
         return tuple(KNOWLEDGE_TOOLS.values())
 
+    def has_effects(self, name: str) -> bool:
+        """Reading changes nothing."""
+        del name
+        return False
+
     def missing(self) -> tuple[()]:
         """Nothing is missing: documents that could not be had are told in the brief."""
         return ()

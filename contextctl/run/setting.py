@@ -31,6 +31,9 @@ class Tools(Protocol):
     def call(self, name: str, arguments: str, call_id: str = "", task: str = "") -> ToolOutcome:
         """Run one call to its end; whatever goes wrong is an error result."""
 
+    def has_effects(self, name: str) -> bool:
+        """Whether a call must not be repeated, where no rule of the profile says so."""
+
     def missing(self) -> tuple[Missing, ...]:
         """What should be offered and is not."""
 

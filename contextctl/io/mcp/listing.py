@@ -22,11 +22,15 @@ Page = Callable[[str | None], Awaitable[JsonObject]]
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """One tool as its server names it, with a schema that providers take."""
+    """One tool as its server names it, with a schema that providers take.
+
+    ``effects``: the server says that a call changes something, and does so again when repeated.
+    """
 
     name: str
     description: str
     parameters: JsonObject
+    effects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +95,21 @@ def listing(raw: Sequence[Json], include: Sequence[str], warnings: Sequence[str]
         except (Unusable, RecursionError) as error:
             left_out.setdefault(name, str(error))
             continue
-        tools[name] = ListedTool(name, _description(entry), parameters)
+        tools[name] = ListedTool(name, _description(entry), parameters, _has_effects(entry))
     unmatched = (
         f"'include' has '{pattern}', which matches none of its tools"
         for pattern in include
         if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names)
     )
     return Listing(tuple(tools.values()), (*warnings, *unmatched), tuple(left_out.items()))
+
+
+def _has_effects(entry: JsonObject) -> bool:
+    """What the server declares. A tool without a word about it counts as one that only reads."""
+    hints = entry.get("annotations")
+    if not isinstance(hints, dict):
+        return False
+    return hints.get("readOnlyHint") is False and hints.get("idempotentHint") is not True
 
 
 def _description(entry: JsonObject) -> str:

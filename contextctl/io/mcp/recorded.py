@@ -44,6 +44,11 @@ class RecordedServers:
         return ToolOutcome(f"error: '{name}' was not run: a dry run calls nothing", "error",
                            failure=INDEX)  # fmt: skip
 
+    def has_effects(self, name: str) -> bool:
+        """Nothing runs here."""
+        del name
+        return False
+
     def close(self) -> None:
         """Nothing was opened."""
 

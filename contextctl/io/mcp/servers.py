@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import json
 import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import CancelledError
@@ -41,6 +42,7 @@ class McpServers:
     _specs: dict[str, tuple[ToolSpec, ...]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
+    _effects: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -74,6 +76,10 @@ class McpServers:
             return ToolOutcome(text, "error", failure=ENVIRONMENT)
         return outcome_of_result(raw)
 
+    def has_effects(self, name: str) -> bool:
+        """Whether the tool's server says that a call of it must not be repeated."""
+        return self._names.owner(name) in self._effects
+
     def close(self) -> None:
         """End every connection and every process the servers started."""
         atexit.unregister(self.close)
@@ -96,7 +102,9 @@ class McpServers:
             [(name, tool.name) for name, tools in found.items() for tool in tools]
         )
         for name, tools in found.items():
-            self._specs[name] = tuple(_spec(name, tool, names[name, tool.name]) for tool in tools)
+            self._specs[name] = tuple(self._spec(name, tool, names) for tool in tools)
+            self._effects -= {key for key in self._effects if key[0] == name}
+            self._effects |= {(name, tool.name) for tool in tools if tool.effects}
 
     def _note(self, server: str, tool: str, reason: str) -> None:
         reason = masked_values(reason, self._profile.secrets.values())
@@ -110,8 +118,26 @@ class McpServers:
         self._say(f"{self._at(server)}{what} is left out: {reason}")
 
     def _say(self, warning: str) -> None:
+        warning = masked_values(warning, self._profile.secrets.values())
         if warning not in self.warnings:
             self.warnings.append(warning)
+
+    def _spec(
+        self, server: str, tool: ListedTool, names: Mapping[tuple[str, str], str]
+    ) -> ToolSpec:
+        """The tool as the model sees it; a name that had to be changed stands in its description.
+
+        No value that the profile took from the environment comes back in a server's words.
+        """
+        name, description = names[server, tool.name], tool.description
+        if name != tool.name and not name.endswith(tool.name):
+            description = f"{tool.name}: {description}" if description else tool.name
+        parameters, secrets = tool.parameters, tuple(self._profile.secrets.values())
+        if secrets:
+            description = masked_values(description, secrets)
+            text = json.dumps(parameters, ensure_ascii=False)
+            parameters = json.loads(masked_values(text, secrets))
+        return ToolSpec(name, description, parameters, source=server_source(server))
 
     def _at(self, server: str) -> str:
         origin = self._profile.origin(pointer_to(("mcp", server)))
@@ -181,11 +207,3 @@ def _cannot_start(profile: Profile, name: str, reason: str) -> str:
         f"{at}the MCP server '{name}' is required and cannot be started: {reason}; "
         "mend it, or set 'required: false' to run without its tools"
     )
-
-
-def _spec(server: str, tool: ListedTool, name: str) -> ToolSpec:
-    """The tool as the model sees it; a name that had to be changed stands in its description."""
-    description = tool.description
-    if name != tool.name and not name.endswith(tool.name):
-        description = f"{tool.name}: {description}" if description else tool.name
-    return ToolSpec(name, description, tool.parameters, source=server_source(server))

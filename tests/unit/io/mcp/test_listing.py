@@ -196,6 +196,23 @@ class TestLists:
         ]
         assert [name for name, _ in listed.left_out] == ["number 2", "number 3", "bad"]
 
+    @pytest.mark.parametrize(
+        ("hints", "effects"),
+        [
+            (None, False),
+            ({}, False),
+            ({"readOnlyHint": True}, False),
+            ({"readOnlyHint": False}, True),
+            ({"readOnlyHint": False, "idempotentHint": True}, False),
+            ("text", False),
+        ],
+    )
+    def test_a_tool_that_says_it_changes_something_is_not_repeated(
+        self, hints: Any, effects: bool
+    ) -> None:
+        (listed,) = listing([{"name": "a", "annotations": hints}], ["*"]).tools
+        assert listed.effects == effects
+
     def test_patterns_choose_and_one_that_matches_nothing_is_told(self) -> None:
         raw: list[Any] = [{"name": name} for name in ("read_file", "read_folder", "write_file")]
         listed = listing(raw, ["read_*", "delete_*"])
