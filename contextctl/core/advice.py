@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from contextctl.core.defer import CALL_TOOL, SEARCH_TOOL
 from contextctl.core.failed import DISCOVERY
 from contextctl.core.growth import largest_tool, sizes
 from contextctl.core.seen import Seen
 from contextctl.core.symptoms import SYMPTOMS as CONVERSATION
+from contextctl.core.waiting import waiting_tools
 from contextctl.model.explanation import STAGES, Advice
 
 _RESULTS_SHARE = 0.50
@@ -159,7 +161,8 @@ def _tools(seen: Seen) -> Iterator[Advice]:
     offered = {
         tool.name for event in seen.events[: seen.at] for tool in getattr(event, "tools", ())
     }
-    unknown = [one for one in seen.calls if offered and one.call.name not in offered]
+    own = {SEARCH_TOOL, CALL_TOOL, *seen.profile.workspace.tools}
+    unknown = [one for one in seen.calls if offered and one.call.name not in offered | own]
     if unknown:
         names = ", ".join(dict.fromkeys(one.call.name for one in unknown))
         yield Advice(
@@ -169,6 +172,7 @@ def _tools(seen: Seen) -> Iterator[Advice]:
             "compare the list that was sent with the names in descriptions and instructions",
         )
     used = {one.call.name for one in seen.calls}
+    offered -= waiting_tools(seen).keys()
     if len(offered) > _MANY_TOOLS:
         yield Advice(
             "select",

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from contextctl.core.defer import SEARCH_TOOL
 from contextctl.core.search_terms import query_terms, terms
 from contextctl.core.seen import Seen, name_of
+from contextctl.core.waiting import waiting_tools
 from contextctl.model.arguments import ArgumentsError, read_arguments
 from contextctl.model.explanation import Advice
 from contextctl.model.failure import (
@@ -76,6 +78,27 @@ def _never_loaded(seen: Seen) -> Iterator[Advice]:
         )
 
 
+def _never_searched(seen: Seen) -> Iterator[Advice]:
+    """A deferred tool that fits what was asked, where nobody has searched."""
+    waiting = waiting_tools(seen)
+    searched = any(one.call.name == SEARCH_TOOL for one in seen.before)
+    if not waiting or searched or seen.now.step < 2:
+        return
+    asked = {term for _, text in seen.users for term in terms(text)}
+    for name, tool in waiting.items():
+        own = query_terms(f"{name} {tool.description[:_SHOWN]}")
+        fits = sum(term in asked for term in own)
+        if fits >= _FEWEST and fits >= _FITS * len(own):
+            yield Advice(
+                "select",
+                "indexed, needed, never loaded",
+                f"the deferred tool '{name}' fits what was asked ({fits} of {len(own)} words), and"
+                f" nothing was searched for by step {seen.now.step}",
+                f"keep it resident: defer.always: [{name}]",
+            )
+            return
+
+
 def execution_failures(seen: Seen) -> str:
     """What was found and failed before the step, in one line; empty when nothing did."""
     counts: dict[tuple[str, str], int] = {}
@@ -108,5 +131,9 @@ def _arguments(raw: str) -> JsonObject:
         return {}
 
 
-DISCOVERY: tuple[Callable[[Seen], Iterator[Advice]], ...] = (_not_found, _never_loaded)
+DISCOVERY: tuple[Callable[[Seen], Iterator[Advice]], ...] = (
+    _not_found,
+    _never_loaded,
+    _never_searched,
+)
 """Symptoms of finding things, in the order of an investigation."""
