@@ -1,4 +1,4 @@
-"""Compaction in runs and replays: by a model, cut off and continued, killed, and over real traces."""
+"""Compaction in runs and replays: by a model, cut off, killed, and over real sessions."""
 
 from __future__ import annotations
 
@@ -32,23 +32,38 @@ SHOP = """\
 def look(id: str) -> str:
     return f"order {id} is paid; parcel 1Z99{id[3:]} " + "and more about it " * 40
 """
+MODEL = {"kind": "model", "model": "openai/notes", "window": 4000, "chunk_tokens": 2000}
+TASK = {"id": "t", "input": "look at all", "pins": {"a": "000417"}}
 REF = re.compile(r"\bs[0-9a-f]{3}-[a-z]{10}\b|\bc[0-9a-f]{10}\b")
 
 
-def agent_script(model: str = "") -> list[dict[str, Any]]:
-    """Nine look-ups, then an answer; what was answered last decides what comes next."""
-    lines: list[dict[str, Any]] = []
-    for turn in range(TURNS, -1, -1):
-        call = {
-            "id": f"k{turn}",
-            "type": "function",
-            "function": {"name": "look", "arguments": json.dumps({"id": f"SO-{70 + turn}"})},
-        }
-        message = {"content": "all paid"} if turn == TURNS else {"tool_calls": [call]}
-        line: dict[str, Any] = {"message": message, "repeat": True}
-        if turn:
-            line["when"] = f'"tool_call_id": "k{turn - 1}"'
-        lines.append(line)
+def turns() -> list[tuple[str, dict[str, Any]]]:
+    """Nine look-ups, then an answer: what each is decided by, and what is said, last turn first."""
+    out: list[tuple[str, dict[str, Any]]] = [(f'"tool_call_id": "k{TURNS - 1}"', {})]
+    for turn in range(TURNS - 1, -1, -1):
+        when = f'"tool_call_id": "k{turn - 1}"' if turn else ""
+        out.append((when, {"id": f"k{turn}", "arguments": {"id": f"SO-{70 + turn}"}}))
+    return out
+
+
+def served() -> list[dict[str, Any]]:
+    """The turns as lines of a server's script."""
+    lines = []
+    for when, call in turns():
+        message: dict[str, Any] = {"content": "all paid"}
+        if call:
+            function = {"name": "look", "arguments": json.dumps(call["arguments"])}
+            message = {"tool_calls": [{"id": call["id"], "type": "function", "function": function}]}
+        lines.append({"message": message, "when": when, "repeat": True})
+    return lines
+
+
+def scripted() -> list[dict[str, Any]]:
+    """The turns as lines of a scripted model."""
+    lines = []
+    for when, call in turns():
+        said = {"tool_calls": [{**call, "name": "look"}]} if call else {"content": "all paid"}
+        lines.append({**said, **({"when": when} if when else {})})
     return lines
 
 
@@ -89,15 +104,12 @@ def desk(tmp_path: Path) -> Any:
     with serving(
         [
             {"message": {"content": json.dumps(NOTES)}, "when": "working notes", "repeat": True},
-            *agent_script(),
+            *served(),
         ]
     ) as server:
-        base = {"api_base": server.url}
-        text = json.loads(
-            profile("openai/stub", summarizer={"kind": "model", "model": "openai/notes", "window": 4000, "chunk_tokens": 2000})
-        )
-        text["model"] |= base
-        put(tmp_path, json.dumps(text), {"id": "t", "input": "look at all", "pins": {"a": "000417"}})
+        text = json.loads(profile("openai/stub", summarizer=MODEL))
+        text["model"] |= {"api_base": server.url}
+        put(tmp_path, json.dumps(text), TASK)
         yield server
 
 
@@ -148,11 +160,10 @@ def test_an_answer_that_is_no_summary_is_never_committed(cli, tmp_path, answer):
     broken: dict[str, Any] = {"message": {"content": answer}}
     if answer is None:
         broken = {"status": 500, "error": {"message": "down"}}
-    with serving([{**broken, "when": "working notes", "repeat": True}, *agent_script()]) as server:
-        rules = {"kind": "model", "model": "openai/notes", "window": 4000, "chunk_tokens": 2000}
-        text = json.loads(profile("openai/stub", summarizer=rules))
+    with serving([{**broken, "when": "working notes", "repeat": True}, *served()]) as server:
+        text = json.loads(profile("openai/stub", summarizer=MODEL))
         text["model"] |= {"api_base": server.url}
-        put(tmp_path, json.dumps(text), {"id": "t", "input": "look at all"})
+        put(tmp_path, json.dumps(text), TASK)
         done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", env=KEY)
         assert done.code == 0, done.err
     rows = [row for row in audited(cli) if row["outcome"] == "committed"]
@@ -172,12 +183,16 @@ def test_a_run_cut_off_right_after_a_summary_goes_on_with_the_same_windows(cli, 
     record.write_text("".join(line + "\n" for line in lines[: places[0] + 1]), "utf-8")
     (tmp_path / "b/results.jsonl").unlink()
     before = len(desk.requests)
-    again = cli("run", "profile.yaml", "tasks.jsonl", "--out", "b", "--windows", "--resume", env=KEY)
+    again = cli(
+        "run", "profile.yaml", "tasks.jsonl", "--out", "b", "--windows", "--resume", env=KEY
+    )
     assert again.code == 0, again.err
     asked = [r["body"]["model"] for r in desk.requests[before:]]
     assert asked[0] == "stub"  # the summary that is there is not asked for again
     for name in ("windows.jsonl", "record.jsonl"):
-        assert without_ids(tmp_path / "b/tasks/t" / name) == without_ids(tmp_path / "a/tasks/t" / name)
+        assert without_ids(tmp_path / "b/tasks/t" / name) == without_ids(
+            tmp_path / "a/tasks/t" / name
+        )
 
 
 def without_ids(path: Path) -> list[Any]:
@@ -209,32 +224,10 @@ def test_killed_at_any_moment_two_runs_end_with_the_windows_of_an_unbroken_one(c
     slow = SHOP.replace("    return", "    import time; time.sleep(0.03)\n    return")
     text = json.loads(profile("scripted/replies.jsonl"))
     text["workspace"] = {"path": "shared-workspace"}
-    put(tmp_path, json.dumps(text), {"id": "t", "input": "look at all", "pins": {"a": "000417"}})
+    put(tmp_path, json.dumps(text), TASK)
     (tmp_path / "shop.py").write_text(slow)
-    script = [
-        {
-            "when": line.get("when", ""),
-            **(
-                {"content": line["message"]["content"]}
-                if "content" in line["message"]
-                else {
-                    "tool_calls": [
-                        {
-                            "id": call["id"],
-                            "name": "look",
-                            "arguments": json.loads(call["function"]["arguments"]),
-                        }
-                        for call in line["message"]["tool_calls"]
-                    ]
-                }
-            ),
-        }
-        for line in agent_script()
-    ]
-    for line in script:
-        if not line["when"]:
-            del line["when"]
-    (tmp_path / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in script))
+    text_of = (json.dumps(line) + "\n" for line in scripted())
+    (tmp_path / "replies.jsonl").write_text("".join(text_of))
     arguments = ["run", "profile.yaml", "tasks.jsonl", "--windows", "--out"]
     whole = cli(*arguments, "whole")
     assert whole.code == 0, whole.err
@@ -279,6 +272,7 @@ def test_killed_at_any_moment_two_runs_end_with_the_windows_of_an_unbroken_one(c
 
 # -- real traces -------------------------------------------------------------------------------
 
+OURS = ("[pinned]", "[summary", "[trimmed]", "[now]")
 RULES = ("Only ship to the office.", "不要发票")
 REPLAYS = [
     ("pi_large-session.jsonl", 65_536, 40),
@@ -325,7 +319,9 @@ compaction: {when: {every_steps: 30}, protect_steps: 2}
         tmp_path, text,
         {"id": "t", "messages": trace["messages"], "constraints": RULES, "pins": pins},
     )  # fmt: skip
-    done = cli("run", "profile.yaml", "tasks.jsonl", "--dry-run", "--windows", "--out", "run", timeout=600)
+    done = cli(
+        "run", "profile.yaml", "tasks.jsonl", "--dry-run", "--windows", "--out", "run", timeout=600
+    )
     assert done.code == 0, done.err
     expected = [
         f"- constraints.1: {RULES[0]}",
@@ -339,7 +335,7 @@ compaction: {when: {every_steps: 30}, protect_steps: 2}
         blocks = [text for text in texts if text.startswith("[pinned]")]
         assert len(blocks) == 1
         assert blocks[0].splitlines()[1:] == expected
-        own = [text for text in texts if text.startswith(("[pinned]", "[summary", "[trimmed]", "[now]"))]
+        own = [text for text in texts if text.startswith(OURS)]
         for rule in RULES:
             assert sum(text.count(rule) for text in own) == 1
         compacted += any(text.startswith("[summary c") for text in texts)
@@ -356,7 +352,7 @@ def test_a_real_small_model_writes_valid_summaries_and_never_overflows(cli, tmp_
         rules = {"kind": "model", "model": "local/smollm2", "window": 2048, "max_tokens": 160}
         text = json.loads(profile("scripted/replies.jsonl", summarizer=rules))
         text["compaction"]["summarizer"] |= {"chunk_tokens": 900, "api_base": url}
-        put(tmp_path, json.dumps(text), {"id": "t", "input": "look at all"})
+        put(tmp_path, json.dumps(text), TASK)
         script = [
             {"tool_calls": [{"id": f"k{n}", "name": "look", "arguments": {"id": f"SO-{70 + n}"}}]}
             for n in range(5)

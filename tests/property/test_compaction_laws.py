@@ -123,9 +123,7 @@ class Walk:
             take(event)
 
 
-WALKS = st.builds(
-    Walk, compacting(), long_records(), st.lists(BODIES, min_size=1, max_size=4)
-)
+WALKS = st.builds(Walk, compacting(), long_records(), st.lists(BODIES, min_size=1, max_size=4))
 
 
 def texts(assembly: Assembly, start: str) -> list[str]:
