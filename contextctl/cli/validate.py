@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from contextctl.errors import Problem, UsageError
 from contextctl.io.profile_related import related_problems
 from contextctl.io.profiles import check_profile
 from contextctl.model.message import JsonObject
+from contextctl.model.profile import Profile
 
 FINDING = 1
 
@@ -58,7 +60,7 @@ def validate(
             unusable = error.exit_code
             continue
         if profile is not None:
-            found = (*found, *related_problems(profile))
+            found = (*found, *related_problems(profile), *_deferral(profile))
         problems += (_strict(problem) for problem in found) if strict else found
     failed = [problem for problem in problems if _counts(problem, strict=strict)]
     if output is ProblemFormat.json:
@@ -71,6 +73,15 @@ def validate(
         if not unusable:
             say(_summary(profiles, problems))
     return unusable or (FINDING if failed else 0)
+
+
+def _deferral(profile: Profile) -> tuple[Problem, ...]:
+    """Notes that need windows assembled: only profiles with servers pay for them."""
+    if not profile.mcp:
+        return ()
+    from contextctl.run.deferral import deferral_notes
+
+    return tuple(deferral_notes(profile, Path.cwd()))
 
 
 def _counts(problem: Problem, *, strict: bool) -> bool:
