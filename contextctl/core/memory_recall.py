@@ -23,6 +23,8 @@ RECENCY = 0.2
 SAME = 0.75
 # What nearness of meaning adds to a rank beside shared words, where there are embeddings.
 NEARNESS = 0.5
+# How relevant a memory must be beside one that fits, as a share of what that one has to be.
+BESIDE = 0.5
 _CANDIDATES = 40
 _WEIGHTS = {"text": 1.0, "key": 0.6, "day": 0.5}
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -68,11 +70,14 @@ class MemoryIndex:
             for hit in self._index.search(asked, _CANDIDATES)
         }
         best = max((score for score, _ in shared.values()), default=1.0)
+        fits = max((relevance for _, relevance in shared.values()), default=0.0)
+        # The best has to fit; then what comes with it may fit less well.
+        enough = rule.min_relevance * (BESIDE if fits >= rule.min_relevance else 1)
         recalled = []
         for number, near in self._considered(shared, nearness):
             memory = self.memories[number]
             score, relevance = shared.get(number, (0.0, 0.0))
-            if relevance < rule.min_relevance and not (nearness and near >= nearness.enough):
+            if relevance < enough and not (nearness and near >= nearness.enough):
                 continue
             rank = score / best + NEARNESS * max(near, 0.0)
             rank *= _age_weight(memory, today, rule) / (1 + memory.bad)

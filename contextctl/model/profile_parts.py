@@ -265,7 +265,7 @@ class MemoryRule:
     kinds: tuple[str, ...] = ("preference", "fact", "constraint", "lesson")
     max_items: int = 5
     half_life_days: float = 90
-    min_relevance: float = 0.3
+    min_relevance: float = 0.25
     ttl_days: float | None = None
     extract: str = "rules"
     index_items: int = 20
