@@ -61,6 +61,7 @@ from contextctl.model.record import (
     UsageReported,
 )
 from contextctl.model.usage import usage_from_provider
+from contextctl.run.on_demand import FAILURE, ToolSearch, ToolsOnDemand, consequences
 from contextctl.run.opening import declared_readings
 from contextctl.run.workspace_calls import WorkspaceCalls, is_error
 
@@ -92,6 +93,7 @@ class Session:
         self._fold = Fold(
             self.profile, counter_for(self.profile.tokenizer, self.profile.model.name)
         )
+        self._search = ToolSearch(self.profile.defer)
         self._events: list[Event] = []
         self._open: dict[str, ToolCall] = {}
         self._assembly: Assembly | None = None
@@ -166,20 +168,28 @@ class Session:
         kept as a note, and shown as one.
         """
         text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=str)
-        result = ResultArrived(call_id, name, text, status)
-        self._take(result)
-        for pinned in result_pins(self.profile.result_rule(name).pin, result):
-            self._take(pinned)
-        self._open.pop(call_id, None)
-        shown = self._fold.shown(call_id)
-        return text if shown is None else shown
+        return self._add_result(ResultArrived(call_id, name, text, status))
+
+    def meant(self, call: ToolCall) -> ToolCall:
+        """The call inside a ``call_tool`` (``defer.activation: call``), else the call itself."""
+        return self._on_demand.target(call)
 
     def answers(self, name: str) -> bool:
-        """Whether ``name`` is one of the reader tools, which the session answers by itself."""
-        return name in WORKSPACE_TOOLS and name in self.profile.workspace.tools
+        """Whether the session answers a call of ``name`` by itself: the reader tools, the search
+        for deferred tools, and a deferred tool that no search has loaded, which is refused."""
+        if name in WORKSPACE_TOOLS and name in self.profile.workspace.tools:
+            return True
+        demand = self._fold.on_demand
+        return name in demand.own_tools or demand.unloaded(name)
 
     def answer(self, call: ToolCall) -> str:
-        """Answer a call of a reader tool, and return what the model will see."""
+        """Answer a call that ``answers`` names, and return what the model will see."""
+        outcome = self._on_demand.answer(call)
+        if outcome is not None:
+            extra = {**outcome.extra, **({FAILURE: outcome.failure} if outcome.failure else {})}
+            return self._add_result(
+                ResultArrived(call.id, call.name, outcome.content, outcome.status, extra=extra)
+            )
         calls = WorkspaceCalls(self._workspace, self._key, lambda: self.record)
         text = calls.execute(call.name, call.arguments)
         return self.add_tool_result(
@@ -225,6 +235,19 @@ class Session:
     def close(self) -> None:
         """Close the workspace."""
         self._workspace.close()
+
+    @property
+    def _on_demand(self) -> ToolsOnDemand:
+        return ToolsOnDemand(self._fold.on_demand, self._search)
+
+    def _add_result(self, result: ResultArrived) -> str:
+        """Record a result with what follows from it; the text that windows will show."""
+        pins = result_pins(self.profile.result_rule(result.name).pin, result)
+        for event in (result, *pins, *consequences(result)):
+            self._take(event)
+        self._open.pop(result.call_id, None)
+        shown = self._fold.shown(result.call_id)
+        return result.content if shown is None else shown
 
     def _ask_first(self) -> None:
         """The task is the first user message where nobody else has spoken."""

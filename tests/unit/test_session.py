@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from contextctl import ContextOverflow, Session, UsageError, load_profile
 from contextctl.core.assemble import assemble
 from contextctl.core.validity import window_problems
 from contextctl.io.vocab import counter_for
-from contextctl.model.message import JsonObject
-from contextctl.model.profile import Profile
+from contextctl.model.message import JsonObject, ToolCall
+from contextctl.model.profile import Profile, profile_from_mapping
 
 PROFILE = """\
 version: 1
@@ -166,3 +167,48 @@ def test_public_names_are_there_and_cost_nothing() -> None:
     code = "import contextctl, sys; print(sum(m.startswith('contextctl.') for m in sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "0"
+
+
+def many_tools() -> list[dict[str, Any]]:
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    functions = [{"name": f"send_{n}", "parameters": schema} for n in range(40)]
+    functions.append({"name": "refund", "description": "退款", "parameters": schema})
+    return [{"type": "function", "function": function} for function in functions]
+
+
+def called(session: Session, call_id: str, name: str, arguments: str) -> ToolCall:
+    call = ToolCall(call_id, name, arguments)
+    session.assemble()
+    message = {"role": "assistant", "content": None, "tool_calls": [call.to_openai()]}
+    session.add(message)
+    return session.meant(call)
+
+
+@pytest.mark.parametrize("activation", ["array", "call"])
+def test_a_session_answers_the_search_for_its_deferred_tools(activation):
+    profile = profile_from_mapping(
+        {
+            "version": 1,
+            "model": {"name": "scripted/x", "window": 20_000},
+            "defer": {"activation": activation},
+        }
+    )
+    session = Session(profile, "refund it", tools=many_tools())
+
+    def offered() -> list[str]:
+        return [tool["function"]["name"] for tool in session.assemble().tools]
+
+    assert "refund" not in offered()
+    assert session.answers("tool_search")
+    assert session.answers("refund")  # by saying that it has to be searched for
+    early = called(session, "c1", "refund", "{}")
+    assert "not loaded" in session.answer(early)
+    search = called(session, "c2", "tool_search", '{"query": "退款"}')
+    assert "refund" in session.answer(search)
+    assert not session.answers("refund")
+    assert ("refund" in offered()) == (activation == "array")
+    again = Session(profile, record=session.record)
+    assert not again.answers("refund")
+    if activation == "call":
+        inner = called(session, "c3", "call_tool", '{"name": "refund", "arguments": {"q": "1"}}')
+        assert (inner.name, inner.arguments) == ("refund", '{"q": "1"}')
