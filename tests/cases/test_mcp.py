@@ -146,3 +146,19 @@ class TestImages:
             put(tmp_path, PROFILE.format(url=model.url) + server("camera", "image"))
             cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
         assert (tmp_path / "run/tasks/t1/record.jsonl").stat().st_size < 20_000
+
+
+class TestSecrets:
+    def test_a_value_from_the_environment_stands_in_no_file(self, cli, tmp_path):
+        text = server("desk", "tells", env="{DESK_TOKEN: '${DESK_TOKEN}'}")
+        with serving([calling("work", {})]) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + text)
+            env = {"DESK_TOKEN": "tok-55aa66bb77"}
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", "--windows", env=env)
+        assert done.code == 0, done.err
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert any(path.match(".contextctl/mcp/*.json") for path in files)
+        for path in files:
+            assert b"tok-55aa66bb77" not in path.read_bytes(), path
+        assert "tok-55aa66bb77" not in done.out + done.err
+        assert "tok-55aa66bb77" not in json.dumps(model.requests[1]["body"])

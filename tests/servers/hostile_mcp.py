@@ -16,6 +16,7 @@ It speaks newline-delimited JSON-RPC without the SDK, which would not let it mis
     children   starts a process that outlives it
     grows      'more' adds a tool and says that the list has changed
     slow       waits before it answers the first message
+    tells      says the value of DESK_TOKEN in its description, its schema and its answers
 """
 
 from __future__ import annotations
@@ -116,6 +117,11 @@ class Server:
             return {"tools": [tool("add", NUMBERS), *(tool(n, s) for n, s in WRONG.items())]}
         if self.mode == "names":
             return {"tools": [tool(name) for name in NAMES]}
+        if self.mode == "tells":
+            key = os.environ["DESK_TOKEN"]
+            hint = {"type": "string", "description": f"not {key}"}
+            told = tool("work", {"type": "object", "properties": {"q": hint}})
+            return {"tools": [told | {"description": f"uses {key}"}]}
         names = {"image": "screenshot", "grows": "more", "slow": f"{self.name}_tool"}
         tools = [tool(names.get(self.mode, "work"))]
         return {"tools": [*tools, tool("grown")] if self.grown else tools}
@@ -141,7 +147,12 @@ class Server:
             ]
             self.send(call, {"content": blocks, "structuredContent": {"result": blocks}})
             return
-        told = {"server": self.name, "tool": params["name"], "arguments": params.get("arguments")}
+        key = os.environ.get("DESK_TOKEN", "")
+        told = {
+            "server": self.name + key,
+            "tool": params["name"],
+            "arguments": params.get("arguments"),
+        }
         text = json.dumps(told, ensure_ascii=False)
         self.send(call, {"content": [{"type": "text", "text": text}], "isError": False})
 
