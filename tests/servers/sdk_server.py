@@ -45,7 +45,7 @@ def server(tools: int) -> MCPServer:
 
 
 @contextmanager
-def serving_http(tools: int = 0) -> Iterator[tuple[str, list[dict[str, str]]]]:
+def serving_http(tools: int = 0, port: int = 0) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """The address of a server that runs while the block does, and the headers it was sent."""
     import uvicorn
 
@@ -57,9 +57,10 @@ def serving_http(tools: int = 0) -> Iterator[tuple[str, list[dict[str, str]]]]:
             seen.append({key.decode(): value.decode() for key, value in scope["headers"]})
         await app(scope, receive, send)
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    if not port:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
     running = uvicorn.Server(uvicorn.Config(noting, host="127.0.0.1", port=port, log_level="error"))
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
@@ -38,7 +39,13 @@ from contextctl.model.message import JsonObject
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 _taken: ContextVar[list[JsonObject]] = ContextVar("taken")
-_GONE = ("Session terminated",)
+# What is said of a session that a server does not know (any more): by the SDK, by its servers in
+# Python and TypeScript, and by many written after them.
+_GONE = re.compile(
+    r"session (?:(?:has been )?terminated|not found|(?:has )?expired|does not exist)|no valid session"
+    r"|(?:unknown|invalid) session|server not initialized",
+    re.IGNORECASE,
+)
 
 
 class NotSent(Exception):
@@ -124,7 +131,7 @@ async def tool_result(session: ClientSession, name: str, arguments: JsonObject) 
 
 def is_gone(error: MCPError) -> bool:
     """Whether the server no longer knows this session: nothing was run, a new one is needed."""
-    return error.error.message in _GONE
+    return _GONE.search(error.error.message) is not None
 
 
 def is_closed(error: MCPError) -> bool:

@@ -220,7 +220,17 @@ class TestOverHttp:
                 assert running.call("greet", {"name": "Wu"}).content == "hello Wu"
             assert all(headers["x-key"] == "k-123" for headers in seen)
 
-    def test_a_server_that_went_away_and_came_back_is_connected_again(self):
+    def test_a_server_that_was_started_anew_is_connected_anew(self):
+        from tests.servers.sdk_server import serving_http
+
+        with serving_http() as (url, _):
+            running = open_servers(profile({"far": {"url": url, "timeout_s": 20}}))
+        port = int(url.rpartition(":")[2].partition("/")[0])
+        with closing(running), serving_http(tools=2, port=port):
+            assert running.call("greet", {"name": "Wu"}).content == "hello Wu"
+            assert names(running)[-2:] == ["tool_0", "tool_1"]
+
+    def test_a_call_to_a_server_that_went_away_is_a_failure_outside(self):
         from tests.servers.sdk_server import serving_http
 
         with serving_http() as (url, _):
