@@ -61,7 +61,10 @@ def serving_http(tools: int = 0, port: int = 0) -> Iterator[tuple[str, list[dict
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-    running = uvicorn.Server(uvicorn.Config(noting, host="127.0.0.1", port=port, log_level="error"))
+    config = uvicorn.Config(
+        noting, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1
+    )
+    running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     until = time.monotonic() + 20

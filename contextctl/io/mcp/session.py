@@ -42,8 +42,8 @@ _taken: ContextVar[list[JsonObject]] = ContextVar("taken")
 # What is said of a session that a server does not know (any more): by the SDK, by its servers in
 # Python and TypeScript, and by many written after them.
 _GONE = re.compile(
-    r"session (?:(?:has been )?terminated|not found|(?:has )?expired|does not exist)|no valid session"
-    r"|(?:unknown|invalid) session|server not initialized",
+    r"session (?:(?:has been )?terminated|not found|(?:has )?expired|does not exist)"
+    r"|(?:no valid|unknown|invalid) session|server not initialized",
     re.IGNORECASE,
 )
 
