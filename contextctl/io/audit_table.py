@@ -22,7 +22,7 @@ SUMMARY_FIELDS = ("done", "findings", "open_questions", "negatives", "entities")
 _CHECKS = ("outcome", "failed", "repaired", "window_before", "window_after")
 _DETAILS = (
     "step", "trigger", "raw_refs", "tokens_raw", "messages", "by", "version", "fallback", "pins",
-    "usage",
+    "usage", "loaded",
 )  # fmt: skip
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

@@ -41,7 +41,8 @@ class Compaction:
     ``outcome`` is ``committed``; ``discarded`` when a check failed (``failed`` names each, and the
     view stayed as it was); ``replaced`` when another generation was refused and refs stand in the
     place of the summary. ``by`` is ``mechanical`` or ``model``; ``fallback`` says why a model's
-    summary was not used. ``repaired`` are the ids of calls closed by a note because no result came.
+    summary was not used. ``repaired`` are the ids of calls closed by a note because no result came,
+    ``loaded`` the deferred tools that a search had loaded: their schemas stay in the window.
     """
 
     compaction_id: str
@@ -67,6 +68,7 @@ class Compaction:
     fallback: str = ""
     failed: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()
     pins: tuple[PinKept, ...] = ()
     usage: Mapping[str, Json] = field(default_factory=dict)
 
@@ -105,5 +107,6 @@ class Compaction:
             "fallback": self.fallback,
             "failed": list(self.failed),
             "repaired": list(self.repaired),
+            "loaded": list(self.loaded),
             "usage": dict(self.usage),
         }

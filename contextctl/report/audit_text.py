@@ -104,6 +104,8 @@ def _whole(row: Audited) -> Iterator[str]:
     for pin in one.pins:
         source = f" ({pin.source})" if pin.source else ""
         yield from wrapped(f"{pin.key}: {pin.text}{source}", indent="            ", first="  ")
+    if one.loaded:
+        yield f"loaded    schemas that stay: {', '.join(one.loaded)}"
     if one.repaired:
         yield f"repaired  calls without a result: {', '.join(one.repaired)}"
     yield from _summary(one.summary)

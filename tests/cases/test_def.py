@@ -16,7 +16,7 @@ model: {{name: openai/stub, window: 5200, reserve_output: 400, api_base: "{url}"
 tokenizer: o200k_base
 plan: {{enabled: false}}
 defer: {{always: [report], activation: {activation}}}
-compaction: {{when: {{ratio: 0.6}}, protect_steps: 1}}
+compaction: {{when: {{ratio: 0.6, every_steps: 4}}, protect_steps: 1}}
 tools:
 """
 TOOL = "  {name}: {{python: 'desk:call', description: {about}, parameters: {schema}}}\n"
@@ -104,6 +104,12 @@ def test_a_found_tool_stays_through_batches_a_crash_and_a_resume(cli, shared, tm
     arrays = [entry["body"]["tools"] for entry in model.requests]
     ledger = (tmp_path / "run/tasks/t1/ledger.jsonl").read_text(encoding="utf-8").splitlines()
     reports = [json.loads(line) for line in ledger]
+    rows = cli("audit", "ls", "run", "--format", "json")
+    assert rows.code == 0, rows.err
+    compactions = rows.json["compactions"]
+    assert compactions, "nothing was compacted"
+    shown = cli("audit", "show", "run", compactions[-1]["compaction_id"], "--format", "json")
+    assert shown.json["loaded"] == found
     reduced = {action["kind"] for report in reports for action in report["actions"]}
     assert reduced & {"trim", "compact"}, reduced
     never = set(names) - set(found)

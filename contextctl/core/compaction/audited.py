@@ -46,6 +46,7 @@ def audited(
         event_from=plan.events[0],
         event_to=plan.events[1],
         repaired=tuple(call_id for call_id, _ in state.compacting.repaired),
+        loaded=tuple(name for name in state.loaded if name in state.deferred),
         by=by,
         version=VERSION if by == "mechanical" else "",
         usage=dict(state.compacting.usage),
