@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 from contextctl.core.assemble import Fold
 from contextctl.core.compaction.gather import gather
 from contextctl.core.compaction.zone import find_zone, user_pieces
-from contextctl.core.needed import message_text, needed_values
+from contextctl.core.measure.needed import message_text, needed_values
 from contextctl.core.summary.mechanical import mechanical_summary
 from contextctl.core.summary.render import summary_text
 from contextctl.core.trace_events import trace_events
+from contextctl.io.models.vocab import counter_for
 from contextctl.io.traces import read_traces
-from contextctl.io.vocab import counter_for
 from contextctl.model.profile import profile_from_mapping
 from contextctl.model.record import MessageAdded, Opened, StepTaken
 from contextctl.model.trace import Trace

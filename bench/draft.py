@@ -17,18 +17,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contextctl.core.draft import trace_tokens
-from contextctl.io.draft_file import draft_text
-from contextctl.io.profiles import check_profile, profile_from_values
+from contextctl.core.explain.draft import trace_tokens
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.draft_file import draft_text
+from contextctl.io.profile.load import check_profile, profile_from_values
 from contextctl.io.traces import read_traces
-from contextctl.io.vocab import counter_for
 from contextctl.run.draft import draft_profile, kept_of
 from contextctl.run.measure import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from contextctl.core.probe import Score
+    from contextctl.core.measure.probe import Score
     from contextctl.model.profile import Profile
     from contextctl.model.trace import Trace
 

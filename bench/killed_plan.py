@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.e2e.long_plan import effects, kill_often, start, write_plan
+from tests.e2e.long_plan import effects, kill_often, start, write_plan  # noqa: E402  # found by the line above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

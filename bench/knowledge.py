@@ -28,14 +28,14 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from contextctl.core.bm25 import K1, B
-from contextctl.core.knowledge import Found, Library
-from contextctl.core.knowledge_tools import answer_knowledge
+from contextctl.core.knowledge.documents import Found, Library
+from contextctl.core.knowledge.tools import answer_knowledge
+from contextctl.core.search.bm25 import K1, B
 from contextctl.io.documents import read_document, safe_id
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profiles import load_profile
-from contextctl.io.run_folder import RunFolder
-from contextctl.io.tasks import task_from_json
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.runs.tasks import task_from_json
 from contextctl.model.document import Document
 from contextctl.run.run_tasks import Order, run_tasks
 

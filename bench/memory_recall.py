@@ -24,8 +24,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contextctl.core.memory_gates import admit
-from contextctl.core.memory_recall import MemoryIndex, Nearness
+from contextctl.core.memory.gates import admit
+from contextctl.core.memory.recall import MemoryIndex, Nearness
 from contextctl.model.memory import STORE, Candidate, Memory
 from contextctl.model.profile_parts import MemoryRule
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from contextctl.core.probe import Window
+from contextctl.core.measure.probe import Window
 from contextctl.model.message import JsonObject
 
 POLICIES = ("append", "slide", "batch", "clear")

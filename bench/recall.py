@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextctl.core.bm25 import K1, B, Bm25
+from contextctl.core.search.bm25 import K1, B, Bm25
 
 TOP = 5
 TURNS = 10_000  # of the timing

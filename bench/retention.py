@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from naive_policies import POLICIES, windows_of
 
-from contextctl.core.needed import content_text
-from contextctl.core.probe import Score, Window, probe
-from contextctl.io.vocab import counter_for
+from contextctl.core.measure.needed import content_text
+from contextctl.core.measure.probe import Score, Window, probe
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.record import MessageAdded, ResultArrived
 from contextctl.model.record_json import event_from_json
 

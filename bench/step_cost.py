@@ -27,7 +27,7 @@ from growing_trace import TASK, Step, real_outputs, steps
 from thirty_lines import ByHand
 
 from contextctl.core.assemble import Fold
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.profile import Profile, profile_from_mapping
 from contextctl.model.record import MessageAdded, Opened, ResultArrived, StepTaken, TaskGiven

@@ -28,9 +28,9 @@ from typing import Any
 
 from contextctl.core.assemble import assemble
 from contextctl.core.count import json_text
-from contextctl.core.tool_index import ToolIndex, tool_text
+from contextctl.core.tools.index import ToolIndex, tool_text
 from contextctl.io.mcp.names import NameBook
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.message import Message, ToolSpec
 from contextctl.model.profile import profile_from_mapping
 from contextctl.model.record import MessageAdded, Opened, ToolsListed
@@ -166,7 +166,7 @@ def measure(corpus: Corpus, search: Search) -> dict[str, Any]:
 
 def with_embeddings(corpus: Corpus) -> Search:
     """The search, fused with the likeness in meaning."""
-    from contextctl.io.embeddings import open_embedder
+    from contextctl.io.models.embeddings import open_embedder
 
     embedder = open_embedder()
     tools = list(corpus.tools.values())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from contextctl.version import __version__
 
 __all__ = [
     "ContextOverflow",
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from contextctl import errors
     from contextctl.core.assemble import assemble
     from contextctl.errors import ContextctlError, ContextOverflow, ProfileError, UsageError
-    from contextctl.io.profiles import load_profile
-    from contextctl.io.recorder import record
+    from contextctl.io.profile.load import load_profile
+    from contextctl.io.recorder.record import record
     from contextctl.session import Session
 
 _HOME = {
@@ -40,8 +40,8 @@ _HOME = {
     "Session": "contextctl.session",
     "UsageError": "contextctl.errors",
     "assemble": "contextctl.core.assemble",
-    "load_profile": "contextctl.io.profiles",
-    "record": "contextctl.io.recorder",
+    "load_profile": "contextctl.io.profile.load",
+    "record": "contextctl.io.recorder.record",
 }
 
 

@@ -23,18 +23,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextctl import __version__
 from contextctl.core.assemble import Fold
-from contextctl.core.result_pins import result_pins
+from contextctl.core.tools.result_pins import result_pins
+from contextctl.core.tools.workspace import WORKSPACE_TOOLS
 from contextctl.core.trace_events import result_text
-from contextctl.core.workspace_tools import WORKSPACE_TOOLS
 from contextctl.errors import ContextOverflow, UsageError
-from contextctl.io.environment import read_environment
-from contextctl.io.memory_store import MemoryStore
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.sessions import new_session
-from contextctl.io.vocab import counter_for
-from contextctl.io.workspace import Workspace
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.runs.environment import read_environment
+from contextctl.io.runs.sessions import new_session
+from contextctl.io.stores.memory import MemoryStore
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.assembly import Assembly, Need
 from contextctl.model.message import (
     Json,
@@ -64,9 +63,10 @@ from contextctl.model.usage import usage_from_provider
 from contextctl.run.on_demand import FAILURE, ToolSearch, ToolsOnDemand, consequences
 from contextctl.run.opening import declared_readings
 from contextctl.run.workspace_calls import WorkspaceCalls, is_error
+from contextctl.version import __version__
 
 if TYPE_CHECKING:
-    from contextctl.io.blob_store import BlobStore
+    from contextctl.io.workspace.blobs import BlobStore
 
 
 class Session:
@@ -299,6 +299,6 @@ class Session:
 def _store(workspace: Path | str | None) -> BlobStore:
     if workspace is None:
         return MemoryStore()
-    from contextctl.io.blob_store import open_store  # imports diskcache
+    from contextctl.io.workspace.blobs import open_store  # imports diskcache
 
     return open_store(workspace)

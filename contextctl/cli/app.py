@@ -22,9 +22,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from contextctl import __version__
 from contextctl.cli.output import say, show
 from contextctl.errors import ContextctlError, ProfileError
+from contextctl.version import __version__
 
 BUG, INTERRUPTED = 3, 130
 

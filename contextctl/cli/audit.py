@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from contextctl.cli.output import Format, show, show_json
-from contextctl.core.audit import diff as diff_rows
+from contextctl.core.audit.ratios import diff as diff_rows
 from contextctl.errors import UsageError
-from contextctl.io.run_folder import RunFolder
+from contextctl.io.runs.folder import RunFolder
 from contextctl.report.audit_text import (
     audit_checked_text,
     audit_diff_text,

@@ -10,8 +10,8 @@ import typer
 
 from contextctl.cli.output import Format, say, show, show_json
 from contextctl.io import doctor as look
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profiles import load_profile
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.windows import resolve_window
 from contextctl.model.check import Check
 from contextctl.report.check_text import checks_text
 

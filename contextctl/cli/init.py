@@ -12,10 +12,10 @@ import typer
 from contextctl.cli.output import Format, say, show, show_json
 from contextctl.cli.progress import progress
 from contextctl.errors import UsageError
-from contextctl.io.draft_file import draft_text
-from contextctl.io.profiles import check_profile
-from contextctl.io.run_folder import safe_name
-from contextctl.io.templates import copy_template, write_new
+from contextctl.io.profile.draft_file import draft_text
+from contextctl.io.profile.load import check_profile
+from contextctl.io.profile.templates import copy_template, write_new
+from contextctl.io.runs.folder import safe_name
 from contextctl.io.traces import FORMATS, read_traces
 from contextctl.report.draft_text import draft_summary
 from contextctl.run.draft import draft_profile

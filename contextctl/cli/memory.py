@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from contextctl.cli.output import Format, say, show, show_json
-from contextctl.core.memory_text import memory_lines, read_item
+from contextctl.core.memory.text import memory_lines, read_item
 from contextctl.errors import UsageError
-from contextctl.io.memories import MemoryStore, open_memory
-from contextctl.io.profiles import load_profile
-from contextctl.io.run_folder import HOME
+from contextctl.io.profile.load import load_profile
+from contextctl.io.runs.folder import HOME
+from contextctl.io.stores.memories import MemoryStore, open_memory
 from contextctl.model.memory import CURRENT, HELD, Candidate, Written
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile_parts import MemoryRule

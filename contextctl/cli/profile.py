@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from contextctl.cli.output import Format, say, show, show_json
-from contextctl.io.profiles import load_profile
+from contextctl.io.profile.load import load_profile
 from contextctl.model.message import JsonObject
 from contextctl.report.profile_text import (
     Difference,

@@ -10,11 +10,11 @@ import typer
 from contextctl.cli.output import Format, say, show, show_json
 from contextctl.cli.progress import progress
 from contextctl.errors import UsageError
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profiles import load_profile
-from contextctl.io.run_folder import RunFolder
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.runs.folder import RunFolder
 from contextctl.io.traces import FORMATS, detect
-from contextctl.io.vocab import counter_for
 from contextctl.report.replay_text import replay_text
 from contextctl.run.replay_files import replay_files
 

@@ -15,11 +15,11 @@ import typer
 from contextctl.cli.output import Format, say, show, show_json
 from contextctl.cli.progress import progress
 from contextctl.errors import UsageError
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profile_notyet import not_yet
-from contextctl.io.profiles import load_profile
-from contextctl.io.run_folder import RunFolder
-from contextctl.io.tasks import read_tasks
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.notyet import not_yet
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.runs.tasks import read_tasks
 from contextctl.model.message import JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.result import TaskResult

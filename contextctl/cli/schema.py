@@ -11,8 +11,8 @@ import typer
 
 from contextctl.cli.output import Format, show, show_json
 from contextctl.errors import UsageError
-from contextctl.io.schema_lookup import expected, keys_of, meant, schema_at
-from contextctl.io.shipped import schema
+from contextctl.io.profile.schema_lookup import expected, keys_of, meant, schema_at
+from contextctl.io.profile.shipped import schema
 from contextctl.model.message import JsonObject
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextctl.cli.output import Format, say, show, show_json
-from contextctl.core.facts import omitted_names
-from contextctl.core.refs import content_hash, make_ref
+from contextctl.core.digest.facts import omitted_names
+from contextctl.core.reading.refs import content_hash, make_ref
 from contextctl.core.shaping import ShapeCall, Shaped, ShapeRule, shape_result, unwrapped
-from contextctl.io.profiles import load_profile
-from contextctl.io.result_text import outcome_of_bytes
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import load_profile
+from contextctl.io.tools.result_text import outcome_of_bytes
 
 if TYPE_CHECKING:
     from contextctl.model.profile import Profile

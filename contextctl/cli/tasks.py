@@ -10,7 +10,7 @@ import typer
 from contextctl.cli.output import Format, show, show_json
 from contextctl.cli.run import run as run_command
 from contextctl.errors import UsageError
-from contextctl.io.run_folder import RunFolder
+from contextctl.io.runs.folder import RunFolder
 from contextctl.model.message import Json
 from contextctl.report.progress_text import progress_list_text, progress_text
 from contextctl.run.progress import run_progress, task_progress

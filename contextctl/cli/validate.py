@@ -10,8 +10,8 @@ import typer
 
 from contextctl.cli.output import say, show, show_json
 from contextctl.errors import Problem, UsageError
-from contextctl.io.profile_related import related_problems
-from contextctl.io.profiles import check_profile
+from contextctl.io.profile.load import check_profile
+from contextctl.io.profile.related import related_problems
 from contextctl.model.message import JsonObject
 from contextctl.model.profile import Profile
 

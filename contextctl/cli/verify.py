@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from contextctl.cli.output import Format, say, show, show_json
-from contextctl.io.profiles import load_profile
-from contextctl.io.run_folder import RunFolder
+from contextctl.io.profile.load import load_profile
+from contextctl.io.runs.folder import RunFolder
 from contextctl.run.verify import verify_run
 
 FINDING, UNUSABLE = 1, 2

@@ -10,13 +10,13 @@ from typing import Annotated
 import typer
 
 from contextctl.cli.output import Format, say, show, show_json
-from contextctl.core.exact_json import dump_exact
-from contextctl.core.reading import read_lines
-from contextctl.core.reading_search import search_text
+from contextctl.core.reading.exact_json import dump_exact
+from contextctl.core.reading.lines import read_lines
+from contextctl.core.reading.search import search_text
 from contextctl.errors import StoreError, UsageError
-from contextctl.io.run_workspace import RunWorkspace, run_workspace
-from contextctl.io.stored import StoredRef
-from contextctl.io.workspace_files import collect, content_of, export_refs
+from contextctl.io.workspace.files import collect, content_of, export_refs
+from contextctl.io.workspace.of_run import RunWorkspace, run_workspace
+from contextctl.io.workspace.stored import StoredRef
 from contextctl.model.message import Json, JsonObject
 
 FINDING = 1

@@ -11,21 +11,21 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from contextctl.core import readings
-from contextctl.core.arrive import add_message, add_result, add_retrieved
-from contextctl.core.batch import answered, settle
-from contextctl.core.calibration import report_usage
+from contextctl.core.compaction.plan import brief_made, end_stage, output_saved, set_todo
 from contextctl.core.count import Counter
-from contextctl.core.ledger import report
-from contextctl.core.memory_view import memory_forgotten, memory_read
-from contextctl.core.pins import set_pin, task_pins
-from contextctl.core.plan import brief_made, end_stage, output_saved, set_todo
-from contextctl.core.prefix import refresh_layers
-from contextctl.core.reminders import due_once, slot_set, slots_delivered, window_sent
-from contextctl.core.state import State
-from contextctl.core.tool_array import activate, on_demand
-from contextctl.core.tool_search import OnDemand
-from contextctl.core.view import message_bytes
+from contextctl.core.fold import readings
+from contextctl.core.fold.arrive import add_message, add_result, add_retrieved
+from contextctl.core.fold.batch import answered, settle
+from contextctl.core.fold.calibration import report_usage
+from contextctl.core.fold.ledger import report
+from contextctl.core.fold.memory_view import memory_forgotten, memory_read
+from contextctl.core.fold.pins import set_pin, task_pins
+from contextctl.core.fold.prefix import refresh_layers
+from contextctl.core.fold.reminders import due_once, slot_set, slots_delivered, window_sent
+from contextctl.core.fold.state import State
+from contextctl.core.fold.tool_array import activate, on_demand
+from contextctl.core.fold.view import message_bytes
+from contextctl.core.tools.search import OnDemand
 from contextctl.model.assembly import Assembly
 from contextctl.model.profile import Profile
 from contextctl.model.record import (

@@ -13,15 +13,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from contextctl import __version__
 from contextctl.errors import ContextctlError
-from contextctl.io.blob_store import open_store
-from contextctl.io.model_map import model_names
-from contextctl.io.python_tools import load_function
-from contextctl.io.scripted import SCRIPTED, open_script
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.map import model_names
+from contextctl.io.models.scripted import SCRIPTED, open_script
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.tools.python import load_function
+from contextctl.io.workspace.blobs import open_store
 from contextctl.model.check import Check, failed, fine, unknown
 from contextctl.model.profile import Profile
+from contextctl.version import __version__
 
 _REACH_S = 3.0
 # The variables that litellm reads a key from, by the first part of a model's name.

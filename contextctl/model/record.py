@@ -302,6 +302,7 @@ Event: TypeAlias = (
 )
 Record: TypeAlias = tuple[Event, ...]
 
+
 def event_id(seq: int) -> str:
     """The name of the event at position ``seq`` (from 1) in its record: ``e07``."""
     return f"e{seq:02d}"

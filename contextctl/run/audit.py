@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from contextctl.core.assemble import Fold
-from contextctl.core.audit import ratios
-from contextctl.core.refs import safe_session
-from contextctl.core.why import why
+from contextctl.core.audit.ratios import ratios
+from contextctl.core.audit.why import why
+from contextctl.core.reading.refs import safe_session
 from contextctl.errors import RecordError, UsageError
-from contextctl.io.audit_store import AuditStore, find_audit
-from contextctl.io.profile_saved import restore_profile
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import RunFolder
-from contextctl.io.stores import SQLITE
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.saved import restore_profile
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.runs.records import read_record
+from contextctl.io.stores.audit import AuditStore, find_audit
+from contextctl.io.stores.engine import SQLITE
 from contextctl.model.assembly import Assembly
 from contextctl.model.audit import Compaction
 from contextctl.model.audited import Audited, AuditList

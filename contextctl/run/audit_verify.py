@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from contextctl.core.audit_raw import listed_refs, missing_text
-from contextctl.io.audit_table import as_stored
-from contextctl.io.run_workspace import run_workspace
-from contextctl.io.workspace import Workspace
+from contextctl.core.audit.raw import listed_refs, missing_text
+from contextctl.io.stores.audit_table import as_stored
+from contextctl.io.workspace.of_run import run_workspace
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.audit import Compaction
 from contextctl.model.audited import AuditChecked, AuditFault
 from contextctl.model.profile import Profile

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from contextctl.errors import ProfileError, UsageError
-from contextctl.io.model_map import model_facts, model_names
-from contextctl.io.model_windows import resolve_window, window_of
-from contextctl.io.profiles import profile_from_values
+from contextctl.io.models.map import model_facts, model_names
+from contextctl.io.profile.load import profile_from_values
+from contextctl.io.profile.windows import resolve_window, window_of
 from contextctl.model.message import JsonObject
 from contextctl.model.profile import Profile
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from contextctl.io.files import write_atomic
-from contextctl.io.jsonl import JsonlWriter
-from contextctl.io.run_folder import RunFolder
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.text.files import write_atomic
+from contextctl.io.text.jsonl import JsonlWriter
 from contextctl.model.message import JsonObject
 from contextctl.model.result import TaskResult
 from contextctl.model.task import Task

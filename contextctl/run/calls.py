@@ -14,9 +14,9 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from contextctl.core.refs import make_ref
-from contextctl.core.workspace_tools import WORKSPACE_TOOLS
-from contextctl.io.jsonl import append_line, read_jsonl
+from contextctl.core.reading.refs import make_ref
+from contextctl.core.tools.workspace import WORKSPACE_TOOLS
+from contextctl.io.text.jsonl import append_line, read_jsonl
 from contextctl.model.failure import GRANT
 from contextctl.model.message import Json, ToolCall
 from contextctl.model.outcome import ToolOutcome

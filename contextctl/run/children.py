@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from contextctl.core.count import Counter
 from contextctl.io.mcp.servers import open_servers
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.models import open_model
-from contextctl.io.profiles import load_profile
-from contextctl.io.skills import read_skills
-from contextctl.io.tools import open_tools, own_names
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.call import open_model
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.skills.index import read_skills
+from contextctl.io.tools.toolbox import open_tools, own_names
 from contextctl.model.profile import Profile
 from contextctl.model.profile_parts import Subagent
 from contextctl.run.reader_profile import reader_profile

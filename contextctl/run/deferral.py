@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from contextctl.core.assemble import assemble
-from contextctl.core.defer import split
+from contextctl.core.tools.defer import split
 from contextctl.errors import Problem, ProfileError, UsageError
 from contextctl.io.mcp.recorded import recorded_servers
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profile_rules import Found, placed
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.rules import Found, placed
+from contextctl.io.profile.windows import resolve_window
 from contextctl.model.message import Message
 from contextctl.model.profile import Profile
 from contextctl.model.record import Event, MessageAdded, Opened

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from contextctl.io.profiles import load_profile
-from contextctl.io.run_folder import RunFolder
-from contextctl.io.shipped import shipped_folder
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.shipped import shipped_folder
+from contextctl.io.runs.folder import RunFolder
 from contextctl.model.demonstration import Demonstration, LateNeed, StepSize
 from contextctl.model.message import Json, JsonObject
 from contextctl.run.replay_files import replay_files

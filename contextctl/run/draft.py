@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from contextctl.core.draft import (
+from contextctl.core.explain.draft import (
     MENU,
     fitting_window,
     fixed_tokens,
@@ -12,12 +12,12 @@ from contextctl.core.draft import (
     tools_seen,
     trace_tokens,
 )
-from contextctl.core.probe import Score
+from contextctl.core.measure.probe import Score
 from contextctl.core.trace_events import trace_events
 from contextctl.errors import UsageError
-from contextctl.io.model_windows import window_of
-from contextctl.io.profiles import profile_from_values
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import profile_from_values
+from contextctl.io.profile.windows import window_of
 from contextctl.model.counter import Counter
 from contextctl.model.draft import Draft, Kept
 from contextctl.model.message import JsonObject

@@ -13,16 +13,15 @@ from contextlib import closing
 
 from contextctl.core.assemble import Fold
 from contextctl.core.count import Counter
-from contextctl.core.totals import Totals
-from contextctl.io.run_folder import TaskFolder
-from contextctl.io.workspace import Workspace
+from contextctl.core.measure.totals import Totals
+from contextctl.io.runs.folder import TaskFolder
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.profile import Profile
 from contextctl.model.record import Event, MessageAdded, StepTaken
 from contextctl.model.result import TaskResult
 from contextctl.model.task import Task
 from contextctl.run.journal import Audit, Journal, fresh
 from contextctl.run.task import Ended
-
 
 Opening = Callable[[tuple[str, str]], Iterable[Event]]
 """The facts a task begins with, given its session's name and key."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from contextctl.errors import ToolError
-from contextctl.io.python_tools import load_function
-from contextctl.io.stdout_guard import stdout_to, to_stderr
+from contextctl.io.models.stdout_guard import stdout_to, to_stderr
+from contextctl.io.tools.python import load_function
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.task import Task
 

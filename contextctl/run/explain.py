@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from shlex import quote
 
-from contextctl.core.advice import advice
-from contextctl.core.explain import Beside, explain_step
-from contextctl.core.failed import execution_failures
-from contextctl.core.field_use import field_uses
-from contextctl.core.seen import Seen
-from contextctl.core.whatif import Case, assembled, first_enough, needed_edits, rungs
-from contextctl.io.profile_edit import applied_by, created_patch, patch_for, settings_yaml
-from contextctl.io.run_folder import safe_name
+from contextctl.core.explain.advice import advice
+from contextctl.core.explain.failed import execution_failures
+from contextctl.core.explain.field_use import field_uses
+from contextctl.core.explain.seen import Seen
+from contextctl.core.explain.step import Beside, explain_step
+from contextctl.core.explain.whatif import Case, assembled, first_enough, needed_edits, rungs
+from contextctl.io.profile.edit import applied_by, created_patch, patch_for, settings_yaml
+from contextctl.io.runs.folder import safe_name
 from contextctl.model.explanation import Edit, Explanation, Fix, Rung
 from contextctl.model.ledger import LedgerReport, Usage
 from contextctl.model.profile import Profile, Remedies, WorkspaceRule, value_at

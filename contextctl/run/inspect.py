@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 
-from contextctl.core.seen import Past
+from contextctl.core.explain.seen import Past
+from contextctl.core.explain.whatif import settled
 from contextctl.core.trace_events import trace_events
 from contextctl.core.walk import Walked, walk
-from contextctl.core.whatif import settled
 from contextctl.errors import RecordError, UsageError
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profile_saved import restore_profile
-from contextctl.io.profiles import load_profile
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import HOME, RunFolder
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.saved import restore_profile
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.runs.folder import HOME, RunFolder
+from contextctl.io.runs.records import read_record
 from contextctl.io.traces import read_traces
-from contextctl.io.vocab import counter_for
 from contextctl.model.counter import Counter
 from contextctl.model.ledger import LedgerReport
 from contextctl.model.message import Json, JsonObject

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
-from contextctl.io.jsonl import JsonlWriter, json_text
-from contextctl.io.masking import masked_values
-from contextctl.io.records import RecordWriter
-from contextctl.io.run_folder import TaskFolder
+from contextctl.io.recorder.masking import masked_values
+from contextctl.io.runs.folder import TaskFolder
+from contextctl.io.runs.records import RecordWriter
+from contextctl.io.text.jsonl import JsonlWriter, json_text
 from contextctl.model.assembly import Assembly, Offload
 from contextctl.model.audit import Compaction
 from contextctl.model.ledger import LedgerReport

@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from contextctl.core.assemble import Fold
-from contextctl.core.citations import citation_pins
-from contextctl.core.isolation import ISOLATE
-from contextctl.core.result_pins import result_pins
-from contextctl.core.totals import Totals
-from contextctl.io.environment import read_environment
-from contextctl.io.leases import Lease
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import TaskFolder
-from contextctl.io.workspace import Workspace
+from contextctl.core.fold.isolation import ISOLATE
+from contextctl.core.knowledge.citations import citation_pins
+from contextctl.core.measure.totals import Totals
+from contextctl.core.tools.result_pins import result_pins
+from contextctl.io.runs.environment import read_environment
+from contextctl.io.runs.folder import TaskFolder
+from contextctl.io.runs.records import read_record
+from contextctl.io.stores.leases import Lease
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.assembly import Assembly
 from contextctl.model.ledger import LedgerReport, Usage
 from contextctl.model.message import Json, Message, ToolCall, ToolSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextctl.core.probe import Score, StepScore, Window, probe
+from contextctl.core.measure.probe import Score, StepScore, Window, probe
 from contextctl.core.trace_events import trace_events
 from contextctl.core.walk import walk
 from contextctl.model.counter import Counter

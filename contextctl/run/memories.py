@@ -6,10 +6,10 @@ import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from contextctl.core.memory_gates import admit, lifetime_s
-from contextctl.core.memory_recall import MemoryIndex
-from contextctl.core.memory_text import index_entry
-from contextctl.io.memories import MemoryStore
+from contextctl.core.memory.gates import admit, lifetime_s
+from contextctl.core.memory.recall import MemoryIndex
+from contextctl.core.memory.text import index_entry
+from contextctl.io.stores.memories import MemoryStore
 from contextctl.model.memory import HOLD, REFUSE, Candidate, Memory, Recalled, Written
 from contextctl.model.message import JsonObject
 from contextctl.model.profile_parts import MemoryRule

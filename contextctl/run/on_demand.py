@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from contextctl.core.defer import CALL_TOOL, SEARCH_TOOL
-from contextctl.core.tool_index import ToolIndex, tool_text
-from contextctl.core.tool_search import Found, OnDemand, answer_search, inner_call, not_loaded
-from contextctl.io.embeddings import open_embedder
+from contextctl.core.tools.defer import CALL_TOOL, SEARCH_TOOL
+from contextctl.core.tools.index import ToolIndex, tool_text
+from contextctl.core.tools.search import Found, OnDemand, answer_search, inner_call, not_loaded
+from contextctl.io.models.embeddings import open_embedder
 from contextctl.model.arguments import ArgumentsError
 from contextctl.model.failure import ARGUMENTS, note_topic
 from contextctl.model.message import JsonObject, ToolCall, ToolSpec

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from contextctl import __version__
 from contextctl.core.trace_events import trace_events
-from contextctl.io.environment import read_environment
 from contextctl.io.mcp.missing import Missing
+from contextctl.io.runs.environment import read_environment
 from contextctl.model.message import ToolSpec
 from contextctl.model.profile import Profile
 from contextctl.model.record import (
@@ -24,6 +23,7 @@ from contextctl.model.record import (
 from contextctl.model.task import Task
 from contextctl.model.trace import Trace
 from contextctl.run.offers import lists, missing_notes
+from contextctl.version import __version__
 
 GIVEN = "given"
 """The topic of the note with a task's digest: a record is continued only for the same task."""

@@ -14,19 +14,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import dump_exact
-from contextctl.core.knowledge import Library
-from contextctl.core.knowledge_tools import KNOWLEDGE_TOOLS, answer_knowledge
-from contextctl.core.skills import VIEW_SKILL, answer_view, index_entries
-from contextctl.core.subagent_tools import (
+from contextctl.core.explain.tool_call import bad_arguments
+from contextctl.core.knowledge.documents import Library
+from contextctl.core.knowledge.tools import KNOWLEDGE_TOOLS, answer_knowledge
+from contextctl.core.reading.exact_json import dump_exact
+from contextctl.core.tools.delegates import (
     ASK_KNOWLEDGE,
     delegate_specs,
     knowledge_about,
     knowledge_spec,
 )
-from contextctl.core.tool_call import bad_arguments
+from contextctl.core.tools.skills import VIEW_SKILL, answer_view, index_entries
 from contextctl.io.documents.grants import Banks
-from contextctl.io.skills import read_skills, skill_file, skill_files
+from contextctl.io.skills.index import read_skills, skill_file, skill_files
 from contextctl.model.document import DocumentFault
 from contextctl.model.failure import ARGUMENTS, GRANT, INDEX, QUERY, note_topic
 from contextctl.model.message import Json, JsonObject, ToolCall, ToolSpec

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from contextctl.io.files import write_atomic
-from contextctl.io.jsonl import JsonLines, json_text
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import TaskFolder
+from contextctl.io.runs.folder import TaskFolder
+from contextctl.io.runs.records import read_record
+from contextctl.io.text.files import write_atomic
+from contextctl.io.text.jsonl import JsonLines, json_text
 from contextctl.model.assembly import Assembly
 from contextctl.model.ledger import LedgerReport
 from contextctl.model.message import JsonObject

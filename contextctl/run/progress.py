@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextctl.core.tasks import current_item, ledger_of, progress
+from contextctl.core.fold.tasks import current_item, ledger_of, progress
 from contextctl.errors import UsageError
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import RunFolder, TaskFolder
-from contextctl.io.run_lock import is_held
+from contextctl.io.runs.folder import RunFolder, TaskFolder
+from contextctl.io.runs.lock import is_held
+from contextctl.io.runs.records import read_record
 from contextctl.model.message import JsonObject
 from contextctl.model.progress import TaskProgress
 from contextctl.model.record import (

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from contextctl.core.assemble import Fold
 from contextctl.core.count import Counter
-from contextctl.core.refs import content_hash
-from contextctl.core.totals import Totals
+from contextctl.core.measure.totals import Totals
+from contextctl.core.reading.refs import content_hash
 from contextctl.core.trace_events import trace_events
 from contextctl.model.ledger import LedgerReport, Usage
 from contextctl.model.profile import Profile

@@ -7,22 +7,22 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from contextctl import __version__
 from contextctl.core.count import Counter
-from contextctl.core.totals import Totals
-from contextctl.io.audit_writer import AuditWriter
-from contextctl.io.blob_store import open_store
-from contextctl.io.jsonl import JsonlWriter
-from contextctl.io.model_map import model_facts
-from contextctl.io.run_folder import RunFolder
+from contextctl.core.measure.totals import Totals
+from contextctl.io.models.map import model_facts
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.stores.audit_writer import AuditWriter
+from contextctl.io.text.jsonl import JsonlWriter
 from contextctl.io.traces import read_traces
-from contextctl.io.workspace import Workspace
+from contextctl.io.workspace.blobs import open_store
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.message import JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.result import TaskResult
 from contextctl.model.trace import Trace
 from contextctl.run.journal import Journal, fresh
 from contextctl.run.replay import opened, replay_result, replay_trace
+from contextctl.version import __version__
 
 Progress = Callable[[str, int], None]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from contextctl.io.files import write_atomic
-from contextctl.io.jsonl import BrokenLine, JsonLines
-from contextctl.io.run_folder import RunFolder
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.text.files import write_atomic
+from contextctl.io.text.jsonl import BrokenLine, JsonLines
 from contextctl.model.message import JsonObject
 from contextctl.model.task import Task
 

@@ -13,24 +13,23 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Event as Flag
 
-from contextctl import __version__
 from contextctl.errors import UsageError
-from contextctl.io.audit_writer import AuditWriter
-from contextctl.io.blob_store import open_store
-from contextctl.io.embeddings import open_embedder
-from contextctl.io.jsonl import JsonlWriter
-from contextctl.io.leases import Leases
-from contextctl.io.masking import masked_values
 from contextctl.io.mcp.recorded import RecordedServers, keep_lists, recorded_servers
 from contextctl.io.mcp.servers import McpServers, open_servers
-from contextctl.io.model_map import model_facts
-from contextctl.io.models import open_model
-from contextctl.io.run_folder import RunFolder
-from contextctl.io.run_lock import holding
-from contextctl.io.sessions import new_session
-from contextctl.io.tools import open_tools, own_names
-from contextctl.io.vocab import counter_for
-from contextctl.io.workspace import Workspace
+from contextctl.io.models.call import open_model
+from contextctl.io.models.embeddings import open_embedder
+from contextctl.io.models.map import model_facts
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.recorder.masking import masked_values
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.runs.lock import holding
+from contextctl.io.runs.sessions import new_session
+from contextctl.io.stores.audit_writer import AuditWriter
+from contextctl.io.stores.leases import Leases
+from contextctl.io.text.jsonl import JsonlWriter
+from contextctl.io.tools.toolbox import open_tools, own_names
+from contextctl.io.workspace.blobs import open_store
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.ledger import ZONES
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile import Profile
@@ -47,6 +46,7 @@ from contextctl.run.resume import INPUT, Plan, plan_resume
 from contextctl.run.setting import Model, Setting, Tools
 from contextctl.run.summarize import open_summariser
 from contextctl.run.task_state import TaskState, open_state
+from contextctl.version import __version__
 
 Progress = Callable[[TaskResult], None]
 FINDING, BUG, OUTSIDE, OVERFLOW, INTERRUPTED = 1, 3, 4, 5, 130

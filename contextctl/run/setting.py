@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from contextctl.core.count import Counter
-from contextctl.io.leases import Leases
 from contextctl.io.mcp.missing import Missing
-from contextctl.io.workspace import Workspace
+from contextctl.io.stores.leases import Leases
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.message import ToolSpec
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.profile import Profile

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from contextctl.core.cache_marks import mark
 from contextctl.errors import ContextOverflow, ModelError
-from contextctl.io.model_map import model_facts
+from contextctl.io.models.map import model_facts
 from contextctl.model.assembly import Assembly
 from contextctl.model.ledger import LedgerReport
 from contextctl.model.message import Message

@@ -10,9 +10,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from contextctl.core.citations import citations_in
-from contextctl.core.coverage import SourceOf, coverage
-from contextctl.core.delegation import (
+from contextctl.core.explain.tool_call import Arguments, bad_arguments
+from contextctl.core.knowledge.citations import citations_in
+from contextctl.core.knowledge.documents import Library
+from contextctl.core.knowledge.tools import document_map
+from contextctl.core.reading.exact_json import dump_exact
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.core.tools.coverage import SourceOf, coverage
+from contextctl.core.tools.delegates import ASK_KNOWLEDGE
+from contextctl.core.tools.delegation import (
     BRIEF,
     Held,
     brief_text,
@@ -22,17 +28,11 @@ from contextctl.core.delegation import (
     result_of,
     transcript,
 )
-from contextctl.core.exact_json import dump_exact
-from contextctl.core.knowledge import Library
-from contextctl.core.knowledge_tools import document_map
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.core.subagent_tools import ASK_KNOWLEDGE
-from contextctl.core.tool_call import Arguments, bad_arguments
 from contextctl.errors import ContextctlError
-from contextctl.io.files import write_atomic
-from contextctl.io.jsonl import json_text
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import SUB, TaskFolder
+from contextctl.io.runs.folder import SUB, TaskFolder
+from contextctl.io.runs.records import read_record
+from contextctl.io.text.files import write_atomic
+from contextctl.io.text.jsonl import json_text
 from contextctl.model.failure import ARGUMENTS, ENVIRONMENT, TOOL
 from contextctl.model.message import Json, JsonObject, Message, ToolCall
 from contextctl.model.outcome import ToolOutcome

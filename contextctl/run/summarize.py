@@ -23,9 +23,9 @@ from contextctl.core.summary.prompt import (
 )
 from contextctl.core.summary.transcript import chunks, grouped, transcript
 from contextctl.errors import ModelError
-from contextctl.io.model_windows import window_of
-from contextctl.io.models import open_model
-from contextctl.io.shipped import schema
+from contextctl.io.models.call import open_model
+from contextctl.io.profile.shipped import schema
+from contextctl.io.profile.windows import window_of
 from contextctl.model.assembly import Need
 from contextctl.model.history_summary import Summary, merged, summary_from_text
 from contextctl.model.message import Json, JsonObject

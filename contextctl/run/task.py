@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contextctl.core.totals import Totals
+from contextctl.core.measure.totals import Totals
 from contextctl.errors import ContextctlError, ContextOverflow, ModelError, OutsideError
-from contextctl.io.leases import LeaseHeldError
-from contextctl.io.run_folder import TaskFolder
-from contextctl.io.sessions import new_session
+from contextctl.io.runs.folder import TaskFolder
+from contextctl.io.runs.sessions import new_session
+from contextctl.io.stores.leases import LeaseHeldError
 from contextctl.model.message import JsonObject
 from contextctl.model.record import Event, Opened, SlotSet
 from contextctl.model.result import TaskResult
@@ -88,9 +88,7 @@ def run_task(
         if not record:
             session = (opened.session, opened.key)
             tools = setting.tools
-            opening = opening_events(
-                setting.profile, task, tools.specs(), session, tools.missing()
-            )
+            opening = opening_events(setting.profile, task, tools.specs(), session, tools.missing())
             state = setting.state
             kept = state.opening(task, opened.session) if state is not None else []
             live.facts(*before_messages(opening, kept))

@@ -12,18 +12,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import dump_exact
-from contextctl.core.memory_extract import rule_candidates
-from contextctl.core.memory_text import read_item
-from contextctl.core.memory_tools import (
+from contextctl.core.explain.tool_call import Arguments, bad_arguments
+from contextctl.core.fold.state import DEFAULT_WINDOW
+from contextctl.core.fold.tasks import (
+    ENDED,
+    current_item,
+    ledger_of,
+    make_brief,
+    one_line,
+    progress,
+)
+from contextctl.core.memory.extract import rule_candidates
+from contextctl.core.memory.text import read_item
+from contextctl.core.memory.tools import (
     MEMORY_TOOLS,
     candidate_from,
     proposed_answer,
     recalled_answer,
 )
-from contextctl.core.pin_tool import PIN, pin_value
-from contextctl.core.plan_answer import Answered
-from contextctl.core.plan_tools import (
+from contextctl.core.reading.exact_json import dump_exact
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.core.tools.pin import PIN, pin_value
+from contextctl.core.tools.plan import (
     AT_FIRST,
     FINISH_STAGE,
     PLAN_TOOLS,
@@ -32,12 +42,9 @@ from contextctl.core.plan_tools import (
     saved_output,
     write_todo,
 )
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.core.state import DEFAULT_WINDOW
-from contextctl.core.tasks import ENDED, current_item, ledger_of, make_brief, one_line, progress
-from contextctl.core.tool_call import Arguments, bad_arguments
-from contextctl.io.memories import MemoryStore, open_memory
-from contextctl.io.run_folder import HOME
+from contextctl.core.tools.plan_answer import Answered
+from contextctl.io.runs.folder import HOME
+from contextctl.io.stores.memories import MemoryStore, open_memory
 from contextctl.model.failure import ARGUMENTS
 from contextctl.model.message import Json, JsonObject, ToolCall
 from contextctl.model.outcome import ToolOutcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from contextctl.io.model_search import resolve_search
+from contextctl.io.models.search import resolve_search
 from contextctl.model.profile import Profile
 
 

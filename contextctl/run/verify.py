@@ -12,11 +12,11 @@ from pathlib import Path
 
 from contextctl.core.assemble import Fold
 from contextctl.errors import RecordError
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profile_saved import restore_profile
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import RunFolder, TaskFolder
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.saved import restore_profile
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.runs.folder import RunFolder, TaskFolder
+from contextctl.io.runs.records import read_record
 from contextctl.model.assembly import Assembly
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile import Profile

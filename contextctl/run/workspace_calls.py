@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import dump_exact
-from contextctl.core.reading import READ_BYTES, bad_arguments, find_call, written
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.core.workspace_tools import READER_TOOLS, WORKSPACE_TOOLS, answer_read
-from contextctl.io.labels import LabelError, clean_label
+from contextctl.core.reading.exact_json import dump_exact
+from contextctl.core.reading.lines import READ_BYTES, bad_arguments, find_call, written
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.core.tools.workspace import READER_TOOLS, WORKSPACE_TOOLS, answer_read
+from contextctl.io.workspace.labels import LabelError, clean_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from contextctl.core.reading import PastCall
-    from contextctl.io.workspace import Workspace
+    from contextctl.core.reading.lines import PastCall
+    from contextctl.io.workspace.session import Workspace
     from contextctl.model.message import Json, JsonObject
     from contextctl.model.record import Record
 

@@ -200,9 +200,7 @@ def test_the_gate_of_the_profile_holds_by_hand_too(cli: Cli, tmp_path: Path) -> 
 
 
 def test_held_memories_are_used_when_confirmed(cli: Cli) -> None:
-    held = memory(
-        cli, "add", "the customer is a VIP", "--subject", SUBJECT, "--source", "tool:crm"
-    )
+    held = memory(cli, "add", "the customer is a VIP", "--subject", SUBJECT, "--source", "tool:crm")
     assert held["outcome"] == "held"
     assert search(cli, "is the customer a VIP") == []
     memory(cli, "confirm", held["id"])

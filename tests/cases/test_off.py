@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from contextctl.core.assemble import Fold
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.io.profiles import load_profile
-from contextctl.io.vocab import counter_for
-from contextctl.io.workspace import Workspace
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import load_profile
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.assembly import Assembly
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import Event, MessageAdded, Opened, Record, ResultArrived, StepTaken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contextctl.io.profiles import load_profile
+from contextctl.io.profile.load import load_profile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 
 PROFILE = """version: 1
 model: {name: scripted/replies.jsonl, window: 8192, reserve_output: 512}
@@ -65,9 +65,7 @@ def test_the_index_keeps_its_budget_and_every_name(cli, folder, budget):
 def test_validate_names_file_line_and_reason(cli, folder):
     done = cli("validate", "p.yaml", "--format", "json")
     assert done.code == 1
-    faults = {
-        (p["severity"], p["path"], p["line"]): p["message"] for p in done.json["problems"]
-    }
+    faults = {(p["severity"], p["path"], p["line"]): p["message"] for p in done.json["problems"]}
     assert ("error", "skills/broken/SKILL.md", 1) in faults
     assert "closing '---'" in faults["error", "skills/broken/SKILL.md", 1]
     twin = faults["error", "skills/twin/SKILL.md", 2]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from contextctl.io.model_map import model_facts
-from contextctl.io.tools import open_tools
+from contextctl.io.models.map import model_facts
+from contextctl.io.tools.toolbox import open_tools
 from contextctl.model.profile import profile_from_mapping
 from tests.servers.strict_openai import serving
 
@@ -34,7 +34,7 @@ class TestUnknownModels:
         code = """if True:
             import json, sys
             from contextctl.errors import ModelError
-            from contextctl.io.models import open_model
+            from contextctl.io.models.call import open_model
             from contextctl.model.profile import profile_from_mapping
             from contextctl.model.reply import Request
             rule = {"name": sys.argv[1], "api_base": sys.argv[2], "window": 20000, "retries": 0}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from contextctl.errors import ProfileError
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profiles import load_profile
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.windows import resolve_window
 from contextctl.model.profile import profile_from_mapping
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from contextctl.core.count import message_parts
 from contextctl.core.shaping import ShapeRule, shape_result
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.message import message_from_openai
 from contextctl.model.usage import tokens_in_use, usage_from_provider
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contextctl.core.count import message_tokens
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.message import message_from_openai
 
 PROFILE = """\

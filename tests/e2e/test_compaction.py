@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from contextctl.core.validity import window_problems
+from contextctl.core.measure.validity import window_problems
 from tests.servers.local_model import local_model, missing_packages
 from tests.servers.strict_openai import serving
 

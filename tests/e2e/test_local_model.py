@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from contextctl.errors import ModelError
-from contextctl.io.models import Model, open_model
+from contextctl.io.models.call import Model, open_model
 from contextctl.model.profile import profile_from_mapping
 from contextctl.model.reply import Reply, Request
 from tests.servers.local_model import local_model, missing_packages

@@ -19,9 +19,7 @@ def env(cli: Cli, root: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_every_item_is_done_exactly_once(
-    cli: Cli, tmp_path: Path, env: dict[str, str]
-) -> None:
+def test_every_item_is_done_exactly_once(cli: Cli, tmp_path: Path, env: dict[str, str]) -> None:
     write_plan(tmp_path, ITEMS)
     seen = kill_often(tmp_path, env, kills=12, seed=3, longest_s=0.4)
     assert seen.wrong_briefs == []

@@ -14,7 +14,7 @@ import pytest
 
 from contextctl.core.trace_events import trace_events
 from contextctl.errors import UsageError
-from contextctl.io.recorder import record
+from contextctl.io.recorder.record import record
 from contextctl.io.traces import detect, read_traces
 from contextctl.model.record import MessageAdded, ResultArrived, UsageReported
 from contextctl.model.trace import Trace

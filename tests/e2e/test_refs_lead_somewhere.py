@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import RunFolder
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.runs.records import read_record
 from contextctl.model.record import Opened
 
 if TYPE_CHECKING:

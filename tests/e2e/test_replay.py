@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from contextctl.core.validity import window_problems
+from contextctl.core.measure.validity import window_problems
 from tests.conftest import Cli
 
 CONVERTED = "data/01_trajectories/openai"

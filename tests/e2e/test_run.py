@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contextctl.io.records import read_record
+from contextctl.io.runs.records import read_record
 from contextctl.model.record import MessageAdded, ResultArrived
 from tests.servers.strict_openai import serving
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.io.records import RecordWriter
-from contextctl.io.run_folder import RunFolder
-from contextctl.io.workspace import Workspace
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.io.runs.folder import RunFolder
+from contextctl.io.runs.records import RecordWriter
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.record import Opened
 
 if TYPE_CHECKING:

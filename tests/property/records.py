@@ -143,7 +143,7 @@ def profiles(draw: st.DrawFn) -> Profile:
             },
             "history": {
                 "recall": {"enabled": draw(st.booleans()), "top_k": 2},
-                "strategy": draw(st.sampled_from(("keep_all", "sliding_window", "summary_recent")))
+                "strategy": draw(st.sampled_from(("keep_all", "sliding_window", "summary_recent"))),
             },
             "compaction": {"protect_steps": draw(st.integers(1, 5))},
             "remedies": {

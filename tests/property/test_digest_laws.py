@@ -7,15 +7,15 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextctl.core.call_line import call_form, one_line, outcome, own_text
-from contextctl.core.digest import DigestRule, StepFacts, digest_lines, segment_text
-from contextctl.core.facts import (
+from contextctl.core.digest.calls import call_form, one_line, outcome, own_text
+from contextctl.core.digest.facts import (
     MAX_FACTS,
     MAX_VALUE,
     cost,
     extract_facts,
     omitted_names,
 )
+from contextctl.core.digest.lines import DigestRule, StepFacts, digest_lines, segment_text
 from contextctl.model.message import Message, ToolCall
 
 PIECES = st.sampled_from(

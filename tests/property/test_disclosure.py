@@ -10,14 +10,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from contextctl.core.citations import citations_in
-from contextctl.core.index_layer import index_text
-from contextctl.core.knowledge import Library, lines_of, section_text
-from contextctl.core.knowledge_tools import answer_knowledge, document_map
-from contextctl.core.skills import answer_view
-from contextctl.core.state import State
+from contextctl.core.fold.index_layer import index_text
+from contextctl.core.fold.state import State
+from contextctl.core.knowledge.citations import citations_in
+from contextctl.core.knowledge.documents import Library, lines_of, section_text
+from contextctl.core.knowledge.tools import answer_knowledge, document_map
+from contextctl.core.tools.skills import answer_view
 from contextctl.io.documents import text_document
-from contextctl.io.skills import read_skills, skill_file, skill_files
+from contextctl.io.skills.index import read_skills, skill_file, skill_files
 from contextctl.model.counter import Approx
 from contextctl.model.document import Document
 from contextctl.model.profile import profile_from_mapping

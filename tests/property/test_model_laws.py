@@ -7,10 +7,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextctl.core.arguments import replayable
 from contextctl.core.cache_marks import mark
-from contextctl.io.bounded import Kept
-from contextctl.io.unicode_text import whole_characters
+from contextctl.core.tools.arguments import replayable
+from contextctl.io.text.unicode import whole_characters
+from contextctl.io.tools.bounded import Kept
 from contextctl.model.prices import CacheRule
 from contextctl.model.usage import usage_from_provider
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextctl.errors import UsageError
-from contextctl.io.profiles import check_profile, load_profile
-from contextctl.io.shipped import schema
-from contextctl.io.yaml_nodes import Node, Scalar, Table, plain
-from contextctl.io.yaml_positions import Document, YamlError, read_yaml
+from contextctl.io.profile.load import check_profile, load_profile
+from contextctl.io.profile.shipped import schema
+from contextctl.io.profile.yaml_nodes import Node, Scalar, Table, plain
+from contextctl.io.profile.yaml_positions import Document, YamlError, read_yaml
 from contextctl.model.profile import profile_from_mapping
 from contextctl.report.profile_text import profile_yaml
 

@@ -8,10 +8,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextctl.core.exact_json import dump_exact
-from contextctl.core.reading import count_lines, place, position, read_lines
-from contextctl.core.reading_search import search_text
-from contextctl.core.refs import content_hash, make_ref, safe_session, session_of
+from contextctl.core.reading.exact_json import dump_exact
+from contextctl.core.reading.lines import count_lines, place, position, read_lines
+from contextctl.core.reading.refs import content_hash, make_ref, safe_session, session_of
+from contextctl.core.reading.search import search_text
 from contextctl.core.shaping.read_json import parse_json
 
 # Any text there is: control characters, emoji, combining marks, half surrogates, many newlines.

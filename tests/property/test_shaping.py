@@ -10,10 +10,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextctl.core.exact_json import Number
+from contextctl.core.reading.exact_json import Number
 from contextctl.core.shaping import ShapeCall, Shaped, ShapeRule, shape_result
 from contextctl.core.shaping.clean import clean_text
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.tool_rules import Page, TextCut
 
 COUNTER = counter_for("o200k_base", "gpt-4.1")

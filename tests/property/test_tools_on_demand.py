@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextctl.core.assemble import Fold
-from contextctl.core.defer import split
-from contextctl.core.tool_index import ToolIndex
+from contextctl.core.tools.defer import split
+from contextctl.core.tools.index import ToolIndex
 from contextctl.model.assembly import Assembly
 from contextctl.model.counter import Approx
 from contextctl.model.message import JsonObject, Message, ToolCall, ToolSpec

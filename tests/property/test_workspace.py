@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.io.labels import LabelError, clean_label
-from contextctl.io.workspace import Workspace
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.io.workspace.labels import LabelError, clean_label
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.assembly import Offload
 
 texts = st.text(alphabet=st.one_of(st.characters(), st.characters(categories=["Cs"])), max_size=400)

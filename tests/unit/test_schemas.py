@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import pytest
 from jsonschema import Draft202012Validator
 
-from contextctl.io.shipped import SCHEMAS, schema
+from contextctl.io.profile.shipped import SCHEMAS, schema
 from contextctl.model.from_mapping import to_mapping
 from contextctl.model.ledger import (
     BUCKETS,

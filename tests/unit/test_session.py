@@ -14,8 +14,8 @@ import pytest
 import contextctl
 from contextctl import ContextOverflow, Session, UsageError, load_profile
 from contextctl.core.assemble import assemble
-from contextctl.core.validity import window_problems
-from contextctl.io.vocab import counter_for
+from contextctl.core.measure.validity import window_problems
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.message import JsonObject, ToolCall
 from contextctl.model.profile import Profile, profile_from_mapping
 

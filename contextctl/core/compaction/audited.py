@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from contextctl.core.compaction.planned import Planned
 from contextctl.core.compaction.zone import Zone
+from contextctl.core.fold.state import State
+from contextctl.core.fold.view import Piece, Stretch
 from contextctl.core.remedies.trim import stretch_list
-from contextctl.core.state import State
 from contextctl.core.summary.mechanical import VERSION
-from contextctl.core.view import Piece, Stretch
 from contextctl.model.audit import Compaction, PinKept
 from contextctl.model.history_summary import Summary
 

@@ -8,8 +8,8 @@ until the window has grown, and one message says what stands in the way (SPEC C9
 from __future__ import annotations
 
 from contextctl.core.compaction.zone import tail_tokens, user_pieces
-from contextctl.core.state import State
-from contextctl.core.stretches import head_end
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import head_end
 from contextctl.model.ledger import Action
 
 RULE = "/compaction/pause"

@@ -6,15 +6,21 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from contextctl.core.call_line import one_line
 from contextctl.core.compaction.zone import Zone
-from contextctl.core.digest import ANSWER_CHARS, DigestLine, DigestRule, digest_lines, step_facts
-from contextctl.core.facts import NO_FACTS
-from contextctl.core.state import State
-from contextctl.core.stretches import Unit, stretch_texts, units_from
+from contextctl.core.digest.calls import one_line
+from contextctl.core.digest.facts import NO_FACTS
+from contextctl.core.digest.lines import (
+    ANSWER_CHARS,
+    DigestLine,
+    DigestRule,
+    digest_lines,
+    step_facts,
+)
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import Unit, stretch_texts, units_from
+from contextctl.core.fold.view import Piece, Stretch, message_bytes
 from contextctl.core.summary.material import Material, joined
 from contextctl.core.summary.negations import asks, refusals, ruled_out
-from contextctl.core.view import Piece, Stretch, message_bytes
 
 MAX_USER_FACTS, MAX_ASKED_CHARS = 20, 400
 _PASSAGE = re.compile(r"^\[([^\]\n]{1,60})\] ?([^\n]{0,120})$", re.MULTILINE)

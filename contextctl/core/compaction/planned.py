@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from contextctl.core.compaction.due import is_early, saved_enough, threshold
 from contextctl.core.compaction.gather import gather
 from contextctl.core.compaction.zone import Zone, find_zone, summary_tokens, user_pieces
-from contextctl.core.state import State
+from contextctl.core.fold.state import State
 from contextctl.core.summary.material import Material
 from contextctl.model.assembly import Need
 
@@ -95,9 +95,7 @@ def _pinned_users(state: State) -> set[int]:
     return {id(piece) for piece in user_pieces(state) if piece.raw.strip() in pinned}
 
 
-def _wide_enough(
-    state: State, zone: Zone | None, users: set[int], *, merge: bool
-) -> Zone | None:
+def _wide_enough(state: State, zone: Zone | None, users: set[int], *, merge: bool) -> Zone | None:
     """The zone, with as many users' messages, oldest first, as the window has to do without.
 
     They stay for as long as they fit: with what leaves gone, and results of the last steps shown

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from contextctl.core.state import State
-from contextctl.core.stretches import Unit, head_end, units_from
-from contextctl.core.view import Piece
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import Unit, head_end, units_from
+from contextctl.core.fold.view import Piece
 
 STAYING = ("system", "pins", "user")
 LEAST_MESSAGES = 4

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from contextctl.core.fold.state import State
 from contextctl.core.remedies.fold import absorb_head, absorb_oldest, fold_digests
 from contextctl.core.remedies.last import refer_newest, shorten_all_user_text, shorten_user_text
 from contextctl.core.remedies.offload import offload_large
 from contextctl.core.remedies.shape import shape_older
 from contextctl.core.remedies.trim import trim_older, trim_protected
-from contextctl.core.state import State
 
 Remedy = Callable[[State, int], None]
 

@@ -11,23 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from contextctl.core.checks import faults_after
 from contextctl.core.compaction.audited import audited, raw_tokens
+from contextctl.core.compaction.checks import faults_after
 from contextctl.core.compaction.due import due, note_saving, pause_now
 from contextctl.core.compaction.gather import standing, stretches
 from contextctl.core.compaction.planned import Planned, need_of, plan_compaction
 from contextctl.core.compaction.zone import Zone
 from contextctl.core.count import message_parts
-from contextctl.core.pins import accept_pins
-from contextctl.core.prefix import accept_environment
+from contextctl.core.fold.pins import accept_pins
+from contextctl.core.fold.prefix import accept_environment
+from contextctl.core.fold.state import Saved, State, Waiting
+from contextctl.core.fold.tail import tail_message
+from contextctl.core.fold.view import Piece, Stretch, Summarised
 from contextctl.core.remedies.trim import stretch_list
-from contextctl.core.state import Saved, State, Waiting
 from contextctl.core.summary.material import Material
 from contextctl.core.summary.mechanical import mechanical_summary
 from contextctl.core.summary.pinned import without_pins
 from contextctl.core.summary.render import HEADING, REFUSED_MORE, summary_text
-from contextctl.core.tail import tail_message
-from contextctl.core.view import Piece, Stretch, Summarised
 from contextctl.model.audit import Compaction
 from contextctl.model.history_summary import Summary, summary_from_json
 from contextctl.model.ledger import Action

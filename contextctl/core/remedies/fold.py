@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import live_start
+from contextctl.core.fold.view import Piece, Segment, Stretch
 from contextctl.core.remedies.trim import digest_piece, stretch_list
-from contextctl.core.state import State
-from contextctl.core.stretches import live_start
-from contextctl.core.view import Piece, Segment, Stretch
 
 LEVELS = (1, 2, 3)
 # How far below the goal a fold goes, so that the next batches need none.

@@ -7,10 +7,10 @@ first 1,000 characters and a ref. What is still too large then is an overflow, a
 from __future__ import annotations
 
 from contextctl.core.count import message_parts
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import units_from
+from contextctl.core.fold.view import Piece
 from contextctl.core.remedies.offload import refer_largest
-from contextctl.core.state import State
-from contextctl.core.stretches import units_from
-from contextctl.core.view import Piece
 from contextctl.model.ledger import Action
 from contextctl.model.message import Message
 

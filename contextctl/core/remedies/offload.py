@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import Unit, older_units
 from contextctl.core.remedies.shape import refer
-from contextctl.core.state import State
-from contextctl.core.stretches import Unit, older_units
 
 
 def offload_large(state: State, goal: int) -> None:

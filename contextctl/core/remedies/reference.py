@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from contextctl.core.count import Counter
-from contextctl.core.facts import omitted_names
-from contextctl.core.refs import content_hash, make_ref
+from contextctl.core.digest.facts import omitted_names
+from contextctl.core.reading.refs import content_hash, make_ref
 from contextctl.core.shaping import Shaped, shape_result, unwrapped
 from contextctl.model.profile import Profile
 from contextctl.model.shaping import ShapeCall, ShapeRule

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contextctl.core.facts import omitted_names
-from contextctl.core.refs import content_hash, make_ref
+from contextctl.core.digest.facts import omitted_names
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import older_units
+from contextctl.core.fold.view import Piece
+from contextctl.core.reading.refs import content_hash, make_ref
 from contextctl.core.remedies.reference import reduced_form
 from contextctl.core.shaping import Shaped, shape_result, unwrapped
-from contextctl.core.state import State
-from contextctl.core.stretches import older_units
-from contextctl.core.view import Piece
 from contextctl.model.ledger import Action
 from contextctl.model.own_sources import OWN_SOURCES
 from contextctl.model.record import ResultArrived

@@ -10,16 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from contextctl.core.count import message_parts
-from contextctl.core.digest import DigestLine, DigestRule, digest_lines, segment_text, step_facts
-from contextctl.core.state import State
-from contextctl.core.stretches import (
+from contextctl.core.digest.lines import (
+    DigestLine,
+    DigestRule,
+    digest_lines,
+    segment_text,
+    step_facts,
+)
+from contextctl.core.fold.state import State
+from contextctl.core.fold.stretches import (
     Unit,
     live_start,
     protected_from,
     stretch_texts,
     units_from,
 )
-from contextctl.core.view import Piece, Segment, Stretch, message_bytes
+from contextctl.core.fold.view import Piece, Segment, Stretch, message_bytes
 from contextctl.model.ledger import Action
 from contextctl.model.message import Message
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import Number
+from contextctl.core.reading.exact_json import Number
 from contextctl.core.shaping.select import path_steps, value_at
 from contextctl.model.message import Json, JsonObject
 

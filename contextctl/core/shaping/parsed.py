@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from contextctl.core.exact_json import Number, dump_exact
+from contextctl.core.reading.exact_json import Number, dump_exact
 from contextctl.core.shaping.items import Items
 from contextctl.core.shaping.read_json import parse_json, parse_lines
 from contextctl.model.message import Json, JsonObject

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import Number
+from contextctl.core.reading.exact_json import Number
 from contextctl.core.shaping.cut import grapheme_ceil, grapheme_floor
 
 if TYPE_CHECKING:

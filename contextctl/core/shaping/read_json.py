@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
-from contextctl.core.exact_json import Number
+from contextctl.core.reading.exact_json import Number
 from contextctl.model.message import Json
 
 MAX_DEPTH = 100

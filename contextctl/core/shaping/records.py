@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import dump_exact
+from contextctl.core.reading.exact_json import dump_exact
 from contextctl.core.shaping.cut import cut_middle, facts_text
 from contextctl.core.shaping.items import find_items, with_rows
 from contextctl.core.shaping.missed import nothing_asked_exists, unknown_field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import dump_exact
+from contextctl.core.reading.exact_json import dump_exact
 from contextctl.core.shaping.cut import cut_middle, facts_text, grapheme_floor
 from contextctl.core.shaping.items import find_items
 from contextctl.core.shaping.prune import Pruner

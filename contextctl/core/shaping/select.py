@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from contextctl.core.exact_json import Number
+from contextctl.core.reading.exact_json import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

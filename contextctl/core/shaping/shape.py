@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contextctl.core.exact_json import dump_exact
+from contextctl.core.reading.exact_json import dump_exact
 from contextctl.core.shaping.binary import RUN_CHARS, binary_kind, longest_word, without_encoded
 from contextctl.core.shaping.clean import clean_text, is_clean
 from contextctl.core.shaping.cut import cut_middle

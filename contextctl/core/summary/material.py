@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from contextctl.core.digest import DigestLine
+from contextctl.core.digest.lines import DigestLine
 from contextctl.model.history_summary import Summary
 
 T = TypeVar("T", bound=Hashable)

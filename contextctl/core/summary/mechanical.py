@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from contextctl.core.digest import DigestLine
+from contextctl.core.digest.lines import DigestLine
 from contextctl.core.summary.material import Material
 from contextctl.core.summary.values import choose_values, entities, findings
 from contextctl.model.history_summary import LISTS, Summary
@@ -83,9 +83,7 @@ def _attempt(
     room -= _size(fixed.before, count) + _lines_size(asked, count)
     done, used = _calls(material.lines, int(CALL_SHARE * max(room, 0)), count)
     shown = "\n".join((*asked, *done, fixed.text))
-    chosen = choose_values(
-        material.lines, room - used, lambda text: text in shown or stands(text)
-    )
+    chosen = choose_values(material.lines, room - used, lambda text: text in shown or stands(text))
     values = Summary(
         findings=(*fixed.before.findings, *findings(material.lines, chosen)),
         entities=entities(chosen, fixed.before.entities),

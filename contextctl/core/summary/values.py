@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from contextctl.core.digest import OWN, DigestLine
-from contextctl.core.facts import Fact, cost, extract_facts
+from contextctl.core.digest.facts import Fact, cost, extract_facts
+from contextctl.core.digest.lines import OWN, DigestLine
 
 # What a line of its own costs beside its values: a dash, a number or name, a newline.
 _LINE_TOKENS = 3.0

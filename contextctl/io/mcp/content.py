@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping
 
 from contextctl.io.mcp.images import dimensions
-from contextctl.io.result_text import decoded
-from contextctl.io.unicode_text import whole_characters
+from contextctl.io.text.unicode import whole_characters
+from contextctl.io.tools.result_text import decoded
 from contextctl.model.failure import TOOL
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.outcome import Attachment, ToolOutcome

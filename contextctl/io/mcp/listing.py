@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from contextctl.io.mcp.schemas import Unusable, mended
-from contextctl.io.unicode_text import whole_characters
+from contextctl.io.text.unicode import whole_characters
 from contextctl.model.message import Json, JsonObject
 
 MOST_PAGES = 500

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from contextctl.io.stdout_guard import stdout_to, to_stderr
+from contextctl.io.models.stdout_guard import stdout_to, to_stderr
 
 T = TypeVar("T")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import cast
 
 from contextctl.errors import UsageError
-from contextctl.io.files import write_atomic
 from contextctl.io.mcp.missing import Missing
-from contextctl.io.run_folder import HOME, safe_name
+from contextctl.io.runs.folder import HOME, safe_name
+from contextctl.io.text.files import write_atomic
 from contextctl.model.failure import INDEX
 from contextctl.model.message import JsonObject, ToolSpec, tool_from_openai
 from contextctl.model.outcome import ToolOutcome

@@ -13,14 +13,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from contextctl.errors import ToolError
-from contextctl.io.command_tools import found_beside
-from contextctl.io.masking import masked_values
 from contextctl.io.mcp.connection import Address, Connection, ServerFault
 from contextctl.io.mcp.content import outcome_of_result
 from contextctl.io.mcp.listing import ListedTool, Listing
 from contextctl.io.mcp.loop import LoopThread
 from contextctl.io.mcp.missing import Missing
 from contextctl.io.mcp.names import NameBook
+from contextctl.io.recorder.masking import masked_values
+from contextctl.io.tools.command import found_beside
 from contextctl.model.failure import ENVIRONMENT, INDEX
 from contextctl.model.message import JsonObject, ToolSpec
 from contextctl.model.outcome import ToolOutcome

@@ -31,9 +31,9 @@ from mcp_types import (
     ToolListChangedNotification,
 )
 
-from contextctl import __version__
 from contextctl.io.mcp.schemas import Unusable, mended
 from contextctl.model.message import JsonObject
+from contextctl.version import __version__
 
 # The SDK reports what a server does wrong with tracebacks on stderr; here it is told in a sentence.
 logging.getLogger("mcp").setLevel(logging.CRITICAL)

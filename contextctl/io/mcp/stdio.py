@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import IO, Any
 
-from contextctl.io.processes import end_group
+from contextctl.io.tools.processes import end_group
 
 _LEAVE_S = 1.0  # to end by itself once its stdin is closed, and again once it is asked to
 _GROUP_S = 0.3

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from contextctl.core.advice import advice
-from contextctl.core.seen import Past, Seen
+from contextctl.core.explain.advice import advice
+from contextctl.core.explain.seen import Past, Seen
+from contextctl.core.explain.whatif import settled
 from contextctl.core.walk import walk
-from contextctl.core.whatif import settled
 from contextctl.model.explanation import STAGES, Advice
 from contextctl.model.message import Message, ToolCall, ToolSpec
 from contextctl.model.profile import Profile

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from contextctl.core.arguments import replayable
+from contextctl.core.tools.arguments import replayable
 
 
 @pytest.mark.parametrize("raw", ['{"b": 1,  "a": 2}', "{}", ' {"城市":"巴黎"}\n'])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contextctl.core.audit import diff, ratios
-from contextctl.core.audit_raw import listed_refs, missing_text
+from contextctl.core.audit.ratios import diff, ratios
+from contextctl.core.audit.raw import listed_refs, missing_text
 from contextctl.model.audit import Compaction
 from contextctl.model.audited import Audited
 from contextctl.model.message import Json, Message, ToolCall

@@ -94,7 +94,8 @@ def test_an_overflow_has_no_window_and_the_next_step_goes_on() -> None:
     first, second = steps(fold, [opened(), user("word " * 70), *turn(1)])
     for assembly in (first, second):
         assert assembly.ledger.status == "overflow"
-        assert assembly.messages == () and assembly.tools == ()
+        assert assembly.messages == ()
+        assert assembly.tools == ()
         assert assembly.ledger.total > assembly.ledger.usable
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextctl.core.bm25 import K1, B, Bm25
-from contextctl.core.search_terms import query_terms, terms
+from contextctl.core.search.bm25 import K1, B, Bm25
+from contextctl.core.search.terms import query_terms, terms
 
 WORD = st.sampled_from(("red", "blue", "green", "发票", "order_7", "the"))
 WORDS = st.lists(WORD, max_size=8).map(" ".join)

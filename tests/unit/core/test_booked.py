@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextctl.core.assemble import assemble
-from contextctl.core.booked import compacted, disclosed, isolated
-from contextctl.core.validity import window_problems
+from contextctl.core.explain.booked import compacted, disclosed, isolated
+from contextctl.core.measure.validity import window_problems
 from contextctl.model.message import ToolSpec
 from contextctl.model.record import Event, ToolsListed, UsageReported
 from tests.unit.core.folding import Words, opened, profile, turn, user

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextctl.core.defer import PER_SERVER, TOTAL, split
+from contextctl.core.tools.defer import PER_SERVER, TOTAL, split
 from contextctl.model.message import ToolSpec
 from contextctl.model.tool_rules import Defer
 

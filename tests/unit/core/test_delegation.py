@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from contextctl.core.coverage import Coverage, call_source, coverage
-from contextctl.core.delegation import (
+from contextctl.core.tools.coverage import Coverage, call_source, coverage
+from contextctl.core.tools.delegation import (
     BRIEF,
     Held,
     brief_text,

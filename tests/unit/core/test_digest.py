@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from contextctl.core.call_line import call_form, outcome, own_text
-from contextctl.core.digest import DigestRule, StepFacts, digest_lines, segment_text
-from contextctl.core.facts import extract_facts
+from contextctl.core.digest.calls import call_form, outcome, own_text
+from contextctl.core.digest.facts import extract_facts
+from contextctl.core.digest.lines import DigestRule, StepFacts, digest_lines, segment_text
 from contextctl.model.message import Message, ToolCall
 
 NOWHERE = frozenset[str]().__contains__

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from contextctl.core.citations import citations_in
-from contextctl.core.index_layer import index_text
-from contextctl.core.knowledge import Library
-from contextctl.core.knowledge_tools import answer_knowledge, document_map
-from contextctl.core.skills import answer_view, index_entries
-from contextctl.core.state import State
-from contextctl.core.subagent_tools import delegate_specs, knowledge_about, knowledge_spec
+from contextctl.core.fold.index_layer import index_text
+from contextctl.core.fold.state import State
+from contextctl.core.knowledge.citations import citations_in
+from contextctl.core.knowledge.documents import Library
+from contextctl.core.knowledge.tools import answer_knowledge, document_map
+from contextctl.core.tools.delegates import delegate_specs, knowledge_about, knowledge_spec
+from contextctl.core.tools.skills import answer_view, index_entries
 from contextctl.io.documents import text_document
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.document import Document
 from contextctl.model.profile import profile_from_mapping
 from contextctl.model.profile_parts import Knowledge, Subagent

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from contextctl.core.draft import fitting_window, page_rules, tools_seen
-from contextctl.io.draft_file import draft_text
-from contextctl.io.profiles import check_profile
-from contextctl.io.vocab import counter_for
+from contextctl.core.explain.draft import fitting_window, page_rules, tools_seen
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.draft_file import draft_text
+from contextctl.io.profile.load import check_profile
 from contextctl.model.message import JsonObject, Message, ToolCall, message_from_openai
 from contextctl.model.record import Event, MessageAdded, ResultArrived
 from contextctl.model.trace import Trace

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from contextctl.core.facts import MAX_FACTS, extract_facts, omitted_names
+from contextctl.core.digest.facts import MAX_FACTS, extract_facts, omitted_names
 
 
 def facts(text: str) -> dict[str, str]:

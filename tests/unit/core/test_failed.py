@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from contextctl.core.advice import advice
-from contextctl.core.failed import execution_failures
-from contextctl.core.seen import Seen
+from contextctl.core.explain.advice import advice
+from contextctl.core.explain.failed import execution_failures
+from contextctl.core.explain.seen import Seen
+from contextctl.core.explain.whatif import settled
 from contextctl.core.walk import walk
-from contextctl.core.whatif import settled
 from contextctl.model.explanation import Advice
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import Event, IndexRead, MessageAdded, Noted, ResultArrived, StepTaken

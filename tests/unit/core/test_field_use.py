@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from contextctl.core.field_use import field_uses, is_identity
+from contextctl.core.explain.field_use import field_uses, is_identity
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import Event, MessageAdded, ResultArrived
 

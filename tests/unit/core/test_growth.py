@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextctl.core.explain import Beside, explain_step
-from contextctl.core.growth import shares, sizes, sources_of
+from contextctl.core.explain.growth import shares, sizes, sources_of
+from contextctl.core.explain.step import Beside, explain_step
+from contextctl.core.explain.whatif import settled
 from contextctl.core.walk import walk
-from contextctl.core.whatif import settled
 from contextctl.model.record import Event, StepTaken, UsageReported
 from tests.unit.core.folding import Words, opened, profile, turn, user
 

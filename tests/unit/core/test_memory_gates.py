@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from contextctl.core.memory_gates import admit, lifetime_s
-from contextctl.core.sensitive import sensitive_kinds
+from contextctl.core.memory.gates import admit, lifetime_s
+from contextctl.core.memory.sensitive import sensitive_kinds
 from contextctl.model.memory import HOLD, REFUSE, STORE, Candidate
 from contextctl.model.profile_parts import MemoryRule
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextctl.core.plan_tools import finish_stage, saved_output, write_todo
-from contextctl.core.tasks import Ledger, after, current_item, ledger_of, make_brief, progress
+from contextctl.core.fold.tasks import Ledger, after, current_item, ledger_of, make_brief, progress
+from contextctl.core.tools.plan import finish_stage, saved_output, write_todo
 from contextctl.model.message import JsonObject
 from contextctl.model.record import BriefMade, OutputSaved, Todo, TodoSet
 

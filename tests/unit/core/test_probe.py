@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from contextctl.core.needed import needed_values
-from contextctl.core.probe import Score, StepScore, Window, probe
-from contextctl.core.validity import window_problems
+from contextctl.core.measure.needed import needed_values
+from contextctl.core.measure.probe import Score, StepScore, Window, probe
+from contextctl.core.measure.validity import window_problems
 
 
 def words(text: str) -> int:

@@ -4,8 +4,15 @@ import time
 
 import pytest
 
-from contextctl.core.reading import PastCall, find_call, not_found, read_call, read_lines, written
-from contextctl.core.workspace_tools import READER_TOOLS, WORKSPACE_TOOLS, answer_read
+from contextctl.core.reading.lines import (
+    PastCall,
+    find_call,
+    not_found,
+    read_call,
+    read_lines,
+    written,
+)
+from contextctl.core.tools.workspace import READER_TOOLS, WORKSPACE_TOOLS, answer_read
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from contextctl.core.exact_json import dump_exact
-from contextctl.core.reading_fields import fetch_fields
+from contextctl.core.reading.exact_json import dump_exact
+from contextctl.core.reading.fields import fetch_fields
 
 ORDER = """{"id": 1234567890123456789, "total": 1.10, "客户": {"name": "王芳"},
  "items": [{"sku": "A1", "tags": ["x", "y"]}, {"sku": "B2"}]}"""

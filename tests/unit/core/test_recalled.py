@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from contextctl.core.assemble import Fold, assemble
-from contextctl.core.recall import PASSAGE_CHARS, OlderTurns
+from contextctl.core.search.recall import PASSAGE_CHARS, OlderTurns
 from contextctl.model.assembly import Assembly
 from contextctl.model.counter import Approx
 from contextctl.model.message import Message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contextctl.core.search_terms import is_pair, query_terms, terms
-from contextctl.core.word_endings import stem
+from contextctl.core.search.terms import is_pair, query_terms, terms
+from contextctl.core.search.word_endings import stem
 
 
 @pytest.mark.parametrize(

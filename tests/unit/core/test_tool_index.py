@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from contextctl.core.search_terms import terms
-from contextctl.core.tool_index import ToolIndex, tool_text
-from contextctl.core.tool_words import english_words
+from contextctl.core.search.terms import terms
+from contextctl.core.search.tool_words import english_words
+from contextctl.core.tools.index import ToolIndex, tool_text
 from contextctl.model.message import JsonObject, ToolSpec
 
 

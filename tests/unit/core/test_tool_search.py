@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contextctl.core.native_search import discovered, marked, search_entry
-from contextctl.core.tool_index import ToolIndex
-from contextctl.core.tool_search import (
+from contextctl.core.tools.index import ToolIndex
+from contextctl.core.tools.native_search import discovered, marked, search_entry
+from contextctl.core.tools.search import (
     OnDemand,
     answer_search,
     inner_call,

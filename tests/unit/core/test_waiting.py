@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextctl.core.advice import advice
-from contextctl.core.seen import Seen
-from contextctl.core.waiting import waiting_tools
+from contextctl.core.explain.advice import advice
+from contextctl.core.explain.seen import Seen
+from contextctl.core.explain.whatif import settled
+from contextctl.core.tools.waiting import waiting_tools
 from contextctl.core.walk import walk
-from contextctl.core.whatif import settled
 from contextctl.model.message import JsonObject, Message, ToolCall, ToolSpec
 from contextctl.model.record import (
     Event,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextctl.core.assemble import assemble
-from contextctl.core.walk import walk
-from contextctl.core.whatif import (
+from contextctl.core.explain.whatif import (
     Case,
     assembled,
     first_enough,
@@ -13,6 +12,7 @@ from contextctl.core.whatif import (
     settled,
     with_edits,
 )
+from contextctl.core.walk import walk
 from contextctl.model.explanation import Edit
 from contextctl.model.message import Message
 from contextctl.model.profile import Profile

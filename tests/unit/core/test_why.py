@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from contextctl.core.audit.why import why
 from contextctl.core.walk import walk
-from contextctl.core.why import why
 from contextctl.model.assembly import Assembly, Offload
 from contextctl.model.audit import Compaction, PinKept
 from contextctl.model.counter import Approx

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from contextctl.errors import StoreError
-from contextctl.io.audit_store import AuditStore, find_audit, open_audit
-from contextctl.io.stores import open_database
+from contextctl.io.stores.audit import AuditStore, find_audit, open_audit
+from contextctl.io.stores.engine import open_database
 from contextctl.model.audit import Compaction, PinKept
 from tests.servers.postgres import Postgres, running_postgres
 
@@ -146,7 +146,7 @@ def test_many_writers_lose_no_row_and_add_none_twice(
     """Processes that open a store nobody has opened yet, all at once, with rows in common."""
     script = (
         "import sys\nfrom pathlib import Path\n"
-        "from contextctl.io.audit_store import open_audit\n"
+        "from contextctl.io.stores.audit import open_audit\n"
         "from tests.unit.io.test_audit_store import compaction\n"
         "folder, address, me = sys.argv[1:]\n"
         "store = open_audit(address, Path(folder))\n"
@@ -285,7 +285,7 @@ def test_an_address_of_another_kind_is_refused_without_its_password(
 def test_a_writer_that_is_killed_leaves_whole_rows(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom pathlib import Path\n"
-        "from contextctl.io.audit_store import open_audit\n"
+        "from contextctl.io.stores.audit import open_audit\n"
         "from tests.unit.io.test_audit_store import compaction\n"
         "store = open_audit('sqlite', Path(sys.argv[1]))\n"
         "for n in range(100_000):\n"

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from contextctl.errors import OutsideError
-from contextctl.io.leases import LeaseHeldError, Leases
+from contextctl.io.stores.leases import LeaseHeldError, Leases
 from tests.servers.postgres import Postgres, running_postgres
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from contextctl.io.leases import Leases
+from contextctl.io.stores.leases import Leases
 address, folder, seconds = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
 lease = Leases(address, folder, "run", seconds).claim("t1")
 print("held", flush=True)

@@ -18,7 +18,7 @@ def test_loading_opens_no_connection_reads_no_env_file_and_prints_nothing(tmp_pa
             if event in {"socket.connect", "socket.getaddrinfo"}:
                 seen.append((event, args))
         sys.addaudithook(watch)
-        from contextctl.io.litellm_gate import load_litellm
+        from contextctl.io.models.litellm_gate import load_litellm
         litellm = load_litellm()
         assert load_litellm() is litellm
         assert litellm.suppress_debug_info

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from contextctl.io.model_map import model_facts
+from contextctl.io.models.map import model_facts
 from contextctl.model.prices import cost_usd
 from contextctl.model.trace import UsageFact
 
@@ -37,7 +37,7 @@ def test_anthropic_models_have_marks_with_their_own_minimum():
 
 def test_litellm_is_not_imported():
     code = (
-        "import sys; from contextctl.io.model_map import model_facts; "
+        "import sys; from contextctl.io.models.map import model_facts; "
         "assert model_facts('gpt-4o').window; sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -45,7 +45,7 @@ def test_litellm_is_not_imported():
 
 @pytest.mark.parametrize("name", ["gpt-4o", "claude-haiku-4-5", "gemini/gemini-2.5-flash"])
 def test_costs_agree_with_litellm_s_own(name):
-    from contextctl.io.litellm_gate import load_litellm
+    from contextctl.io.models.litellm_gate import load_litellm
 
     litellm = load_litellm()
     details = litellm.types.utils.PromptTokensDetailsWrapper(cached_tokens=4_000)

@@ -11,7 +11,7 @@ import pytest
 
 from contextctl.core.cache_marks import mark
 from contextctl.errors import ModelError, UsageError
-from contextctl.io.models import open_model
+from contextctl.io.models.call import open_model
 from contextctl.model.message import ToolCall
 from contextctl.model.prices import CacheRule
 from contextctl.model.profile import profile_from_mapping

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from contextctl.core.refs import content_hash, make_ref
+from contextctl.core.reading.refs import content_hash, make_ref
 from contextctl.errors import StoreError, UsageError
-from contextctl.io.blob_store import open_store
-from contextctl.io.labels import LabelError
-from contextctl.io.workspace import Workspace
-from contextctl.io.workspace_files import all_refs, collect
+from contextctl.io.workspace.blobs import open_store
+from contextctl.io.workspace.files import all_refs, collect
+from contextctl.io.workspace.labels import LabelError
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.assembly import Offload
 
 pytest.importorskip("fsspec", reason="fsspec is the optional extra 'object-storage'")

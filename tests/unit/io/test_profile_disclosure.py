@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contextctl.io.profile_related import related_problems
-from contextctl.io.profiles import check_profile
+from contextctl.io.profile.load import check_profile
+from contextctl.io.profile.related import related_problems
 
 MODEL = {"name": "gpt-4o"}
 

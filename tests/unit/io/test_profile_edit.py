@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from contextctl.io.patches import apply_command, created, difference
-from contextctl.io.profile_edit import created_patch, edited_text, patch_for, settings_yaml
-from contextctl.io.profiles import load_profile
+from contextctl.io.profile.edit import created_patch, edited_text, patch_for, settings_yaml
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.patches import apply_command, created, difference
 from contextctl.model.explanation import Edit
 
 BLOCK = """\
@@ -168,8 +168,8 @@ def test_lines_without_a_last_newline_are_marked(tmp_path: Path) -> None:
     "value", ["no", "1:30", "a: b", "007", "#x", "", "[x]", "名前", True, 3, None, ["a", "b[].c"]]
 )
 def test_written_values_are_read_back_as_they_were(value: Any) -> None:
-    from contextctl.io.yaml_nodes import plain
-    from contextctl.io.yaml_positions import read_yaml
+    from contextctl.io.profile.yaml_nodes import plain
+    from contextctl.io.profile.yaml_positions import read_yaml
 
     text = settings_yaml([Edit("/a/b.c", value)])
     assert plain(read_yaml(text).root) == {"a": {"b.c": value}}

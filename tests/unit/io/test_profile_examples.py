@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from contextctl.errors import Problem, ProfileError
-from contextctl.io.profiles import check_profile, load_profile
+from contextctl.io.profile.load import check_profile, load_profile
 
 EXAMPLES = Path(__file__).parents[2] / "example-files" / "profiles"
 POSITIVE = sorted([*EXAMPLES.glob("positive/*.yaml"), *EXAMPLES.glob("positive/*.json")])

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from contextctl.errors import ProfileError, UsageError
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.profile_notyet import NOT_YET, not_yet
-from contextctl.io.profile_rules import placed
-from contextctl.io.profile_saved import restore_profile
-from contextctl.io.profiles import check_profile, load_profile
-from contextctl.io.schema_lookup import schema_at
-from contextctl.io.shipped import schema
+from contextctl.io.profile.load import check_profile, load_profile
+from contextctl.io.profile.notyet import NOT_YET, not_yet
+from contextctl.io.profile.rules import placed
+from contextctl.io.profile.saved import restore_profile
+from contextctl.io.profile.schema_lookup import schema_at
+from contextctl.io.profile.shipped import schema
+from contextctl.io.profile.windows import resolve_window
 from contextctl.model.profile import Profile, pointer_parts
 
 SHIPPED = ("base", "dev", "staging", "prod", "aibuddy", "zones")

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextctl.errors import RecordError, StoreError
-from contextctl.io.files import write_atomic
-from contextctl.io.jsonl import JsonlWriter, append_line, read_jsonl
-from contextctl.io.records import RecordWriter, read_record
+from contextctl.io.runs.records import RecordWriter, read_record
+from contextctl.io.text.files import write_atomic
+from contextctl.io.text.jsonl import JsonlWriter, append_line, read_jsonl
 from contextctl.model.message import Message, ToolCall, ToolSpec
 from contextctl.model.record import (
     CallStarted,
@@ -130,7 +130,8 @@ def test_a_broken_line_in_the_middle_stops_with_its_number(
 def test_a_second_writer_is_refused_until_the_first_ends(path: Path) -> None:
     first = RecordWriter(path)
     first.append(EVENTS[:1])
-    code = "import sys; from contextctl.io.records import RecordWriter; from pathlib import Path\n"
+    code = "import sys; from pathlib import Path\n"
+    code += "from contextctl.io.runs.records import RecordWriter\n"
     code += "RecordWriter(Path(sys.argv[1]))"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     other = [sys.executable, "-c", code, str(path)]
@@ -146,7 +147,7 @@ def test_a_second_writer_is_refused_until_the_first_ends(path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from contextctl.io.records import RecordWriter
+from contextctl.io.runs.records import RecordWriter
 from contextctl.model.record import CallStarted, ResultArrived
 writer = RecordWriter(Path(sys.argv[1]))
 number = int(sys.argv[2])
@@ -184,7 +185,7 @@ def test_what_the_disk_refuses_leaves_no_part_behind(path: Path) -> None:
 import resource, sys
 from pathlib import Path
 from contextctl.errors import StoreError
-from contextctl.io.jsonl import JsonlWriter
+from contextctl.io.text.jsonl import JsonlWriter
 writer = JsonlWriter(Path(sys.argv[1]))
 writer.append([{"n": 1}])
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))

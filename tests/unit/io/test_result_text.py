@@ -9,7 +9,7 @@ from enum import Enum
 
 import pytest
 
-from contextctl.io.result_text import decoded, outcome_of_bytes, outcome_of_value
+from contextctl.io.tools.result_text import decoded, outcome_of_bytes, outcome_of_value
 from contextctl.model.outcome import ToolOutcome
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextctl.errors import RecordError, UsageError
-from contextctl.io.run_folder import RunFolder, safe_name
+from contextctl.io.runs.folder import RunFolder, safe_name
 
 
 def test_a_run_without_out_gets_a_folder_of_its_own(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from contextctl.errors import ModelError, UsageError
-from contextctl.io.models import open_model
-from contextctl.io.scripted import open_script
+from contextctl.io.models.call import open_model
+from contextctl.io.models.scripted import open_script
 from contextctl.model.message import ToolCall
 from contextctl.model.profile import profile_from_mapping
 from contextctl.model.reply import Request
@@ -144,7 +144,7 @@ def test_litellm_is_not_needed(tmp_path):
     (tmp_path / "s.jsonl").write_text('{"content": "x"}', encoding="utf-8")
     code = """if True:
         import sys
-        from contextctl.io.models import open_model
+        from contextctl.io.models.call import open_model
         from contextctl.model.profile import profile_from_mapping
         from contextctl.model.reply import Request
         profile = profile_from_mapping({"version": 1, "model": {"name": "scripted/s.jsonl"}})
@@ -171,7 +171,7 @@ class TestAsLitellmProvider:
         (tmp_path / self.name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 
     def test_other_code_s_litellm_calls_replay_it(self, capfd):
-        from contextctl.io.scripted_provider import register_scripted_provider
+        from contextctl.io.models.scripted_provider import register_scripted_provider
 
         register_scripted_provider()
         register_scripted_provider()

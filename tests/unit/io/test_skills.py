@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contextctl.io.skills import read_skills, skill_file, skill_files
+from contextctl.io.skills.index import read_skills, skill_file, skill_files
 from contextctl.model.skill import Shelf, Skill
 
 

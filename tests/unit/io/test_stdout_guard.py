@@ -3,7 +3,7 @@ from __future__ import annotations
 import sys
 import threading
 
-from contextctl.io.stdout_guard import drop, stdout_to
+from contextctl.io.models.stdout_guard import drop, stdout_to
 
 
 def test_only_the_guarded_thread_is_redirected(capsys):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from contextctl.errors import UsageError
-from contextctl.io.shipped import schema
-from contextctl.io.tasks import KEYS, read_tasks, task_from_json
+from contextctl.io.profile.shipped import schema
+from contextctl.io.runs.tasks import KEYS, read_tasks, task_from_json
 from contextctl.model.task import CHECKS
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from contextctl.errors import ToolError
-from contextctl.io.tools import Toolbox, open_tools
+from contextctl.io.tools.toolbox import Toolbox, open_tools
 from contextctl.model.profile import profile_from_mapping
 
 TEXT = {"type": "string"}

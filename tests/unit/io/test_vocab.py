@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from contextctl.errors import UsageError
-from contextctl.io import vocab
-from contextctl.io.vocab import counter_for
+from contextctl.io.models import vocab
+from contextctl.io.models.vocab import counter_for
 
 # Counted once with tiktoken's encode(..., disallowed_special=()).
 KNOWN = [
@@ -124,7 +124,7 @@ def test_counting_needs_no_network_no_cache_and_not_litellm(tmp_path: Path, root
         "def refuse(*a, **k): raise AssertionError('network')\n"
         "socket.socket.connect = refuse\n"
         "socket.getaddrinfo = refuse\n"
-        "from contextctl.io.vocab import counter_for\n"
+        "from contextctl.io.models.vocab import counter_for\n"
         "names = ('o200k_base', 'cl100k_base')\n"
         "n = [counter_for(t, '').text('你好，世界。 hello world') for t in names]\n"
         "print(json.dumps([n, 'litellm' in sys.modules, os.environ['TIKTOKEN_CACHE_DIR']]))\n"

@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from contextctl.core.refs import content_hash, make_ref
+from contextctl.core.reading.refs import content_hash, make_ref
 from contextctl.errors import StoreError
-from contextctl.io.disk_store import DiskStore
-from contextctl.io.labels import LabelError, clean_label
-from contextctl.io.workspace import Workspace
-from contextctl.io.workspace_files import all_labels, all_refs, collect, content_of, export_refs
+from contextctl.io.workspace.disk import DiskStore
+from contextctl.io.workspace.files import all_labels, all_refs, collect, content_of, export_refs
+from contextctl.io.workspace.labels import LabelError, clean_label
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.assembly import Offload
 
 KEY = "00112233445566778899aabbccddeeff"
@@ -422,8 +422,8 @@ def test_people_see_every_session(workspace: Workspace) -> None:
 
 WRITER = """
 import sys
-from contextctl.core.refs import content_hash, make_ref
-from contextctl.io.workspace import Workspace
+from contextctl.core.reading.refs import content_hash, make_ref
+from contextctl.io.workspace.session import Workspace
 folder, key, name = sys.argv[1:]
 workspace = Workspace.open(folder, "s1", key)
 number = 0

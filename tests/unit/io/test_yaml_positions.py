@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contextctl.io.yaml_nodes import Place, Scalar, Table, plain
-from contextctl.io.yaml_positions import Document, YamlError, read_yaml
+from contextctl.io.profile.yaml_nodes import Place, Scalar, Table, plain
+from contextctl.io.profile.yaml_positions import Document, YamlError, read_yaml
 
 # What libyaml 0.2 itself reads otherwise than the suite says: flow mappings with ':' at odd places,
 # documents without '---', tags that this reader refuses on purpose, and a few more.

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from contextctl.io.blob_store import open_store
-from contextctl.io.model_windows import resolve_window
-from contextctl.io.models import open_model
-from contextctl.io.profiles import load_profile
-from contextctl.io.tasks import task_from_json
-from contextctl.io.tools import open_tools
-from contextctl.io.vocab import counter_for
-from contextctl.io.workspace import Workspace
+from contextctl.io.models.call import open_model
+from contextctl.io.models.vocab import counter_for
+from contextctl.io.profile.load import load_profile
+from contextctl.io.profile.windows import resolve_window
+from contextctl.io.runs.tasks import task_from_json
+from contextctl.io.tools.toolbox import open_tools
+from contextctl.io.workspace.blobs import open_store
+from contextctl.io.workspace.session import Workspace
 from contextctl.model.task import Task
 from contextctl.run.meter import Meter
 from contextctl.run.setting import Setting

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contextctl.io.tasks import task_from_json
+from contextctl.io.runs.tasks import task_from_json
 from contextctl.run.expect import check_answer, failed_checks
 
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}

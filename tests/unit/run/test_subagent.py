@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import TaskFolder
+from contextctl.io.runs.folder import TaskFolder
+from contextctl.io.runs.records import read_record
 from contextctl.model.record import ResultArrived, ToolsListed
 from contextctl.run.meter import Meter, Share
 from contextctl.run.own_tools import open_own_tools
@@ -188,9 +188,7 @@ def test_nothing_that_could_be_read_is_a_failure(shop, make_task):
 
 def test_a_crash_leaves_what_a_subagent_did(shop, make_task):
     shop.profile(subagents=READER)
-    shop.script(
-        {"content": "Shop one is cheaper.", "when": '"tool_call_id": "d2"'}, ASKED[0]
-    )
+    shop.script({"content": "Shop one is cheaper.", "when": '"tool_call_id": "d2"'}, ASKED[0])
     # What stands in the window decides: a scripted model forgets when its process ends.
     script(shop, "reader", *reversed(PAGES))
     run(shop, make_task, "whole")

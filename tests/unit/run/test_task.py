@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from contextctl.io.records import read_record
-from contextctl.io.run_folder import TaskFolder
+from contextctl.io.runs.folder import TaskFolder
+from contextctl.io.runs.records import read_record
 from contextctl.model.record import ResultArrived
 from contextctl.run.meter import Meter
 from contextctl.run.task import run_task

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from contextctl.core.exact_json import Number
+from contextctl.core.reading.exact_json import Number
 from contextctl.core.shaping import ShapeRule, shape_result
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.tool_rules import Page
 
 COUNTER = counter_for("o200k_base", "gpt-4.1")

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from contextctl.core.count import Approx
-from contextctl.core.facts import omitted_names
+from contextctl.core.digest.facts import omitted_names
 from contextctl.core.shaping import shape_result
 from contextctl.model.shaping import ShapeCall, ShapeRule
 

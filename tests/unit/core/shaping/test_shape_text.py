@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from contextctl.core.shaping import ShapeCall, Shaped, ShapeRule, shape_result
-from contextctl.io.vocab import counter_for
+from contextctl.io.models.vocab import counter_for
 from contextctl.model.tool_rules import Page, TextCut
 
 COUNTER = counter_for("o200k_base", "gpt-4.1")

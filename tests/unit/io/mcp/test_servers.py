@@ -20,7 +20,7 @@ import pytest
 
 from contextctl.errors import ToolError
 from contextctl.io.mcp.servers import McpServers, open_servers
-from contextctl.io.tools import Toolbox, open_tools, own_names
+from contextctl.io.tools.toolbox import Toolbox, open_tools, own_names
 from contextctl.model.profile import Profile, profile_from_mapping
 
 pytest.importorskip("mcp", reason="the package 'mcp' is not installed")

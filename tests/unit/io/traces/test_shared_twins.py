@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from contextctl.core.trace_events import result_text, trace_events
+from contextctl.io.models.vocab import counter_for
 from contextctl.io.traces import detect, read_traces
-from contextctl.io.vocab import counter_for
 from contextctl.model.message import JsonObject, Message, message_from_openai
 from contextctl.model.trace import Trace
 

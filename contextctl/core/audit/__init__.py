@@ -1,0 +1,1 @@
+"""What a compaction kept, dropped and why."""

@@ -1,0 +1,1 @@
+"""Digests of steps that left the window, and the facts they carry."""

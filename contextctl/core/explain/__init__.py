@@ -1,0 +1,1 @@
+"""Questions asked of assemblies: why, what if, what to look at."""

@@ -1,0 +1,1 @@
+"""What a replay is judged by."""

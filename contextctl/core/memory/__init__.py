@@ -1,0 +1,1 @@
+"""Long-term memory: its gates and its recall."""

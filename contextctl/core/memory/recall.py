@@ -1,0 +1,134 @@
+"""Recall: which memories of one subject fit a question, best first, and none that do not.
+
+What a memory shares with the question decides; how old it is and how often it was found wrong take
+some of that away again. Of two that say nearly the same, the newer one speaks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from contextctl.core.memory.days import asked_days, day_number, day_word
+from contextctl.core.search.bm25 import Bm25
+from contextctl.core.search.terms import query_terms, terms
+from contextctl.model.memory import Memory, Recalled
+from contextctl.model.profile_parts import MemoryRule
+
+# How much of a rank is recency: a memory of today against one that is very old. More would bury
+# what was said once and stays true.
+RECENCY = 0.2
+# Two memories that share so much of their words say the same thing, in two versions.
+SAME = 0.75
+# What nearness of meaning adds to a rank beside shared words, where there are embeddings.
+NEARNESS = 0.5
+# How relevant a memory must be beside one that fits, as a share of what that one has to be.
+BESIDE = 0.5
+_CANDIDATES = 40
+_WEIGHTS = {"text": 1.0, "key": 0.6, "day": 0.5}
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near each memory is in meaning to the question, by its id, from -1 to 1.
+
+    ``enough`` is the nearness from which a memory fits although it shares no word.
+    """
+
+    of: Mapping[str, float]
+    enough: float
+
+
+class MemoryIndex:
+    """The memories of one subject, to be searched many times. A changed set needs a new index."""
+
+    def __init__(self, memories: Iterable[Memory]) -> None:
+        self.memories = tuple(memories)
+        self._index = Bm25(_WEIGHTS)
+        for memory in self.memories:
+            self._index.add(_fields(memory))
+
+    def recall(
+        self,
+        question: str,
+        today: str,
+        rule: MemoryRule,
+        *,
+        limit: int | None = None,
+        nearness: Nearness | None = None,
+    ) -> tuple[Recalled, ...]:
+        """At most ``limit`` (``rule.max_items`` by default) memories that fit ``question``.
+
+        ``today`` is an ISO date: what a memory's age is counted from.
+        """
+        asked = f"{question} {asked_days(question)}"
+        words = len(query_terms(asked))
+        shared = {
+            hit.number: (hit.score, min(hit.coverage * words**0.5 / 2, 1.0))
+            for hit in self._index.search(asked, _CANDIDATES)
+        }
+        best = max((score for score, _ in shared.values()), default=1.0)
+        fits = max((relevance for _, relevance in shared.values()), default=0.0)
+        # The best has to fit; then what comes with it may fit less well.
+        enough = rule.min_relevance * (BESIDE if fits >= rule.min_relevance else 1)
+        recalled = []
+        for number, near in self._considered(shared, nearness):
+            memory = self.memories[number]
+            score, relevance = shared.get(number, (0.0, 0.0))
+            if relevance < enough and not (nearness and near >= nearness.enough):
+                continue
+            rank = score / best + NEARNESS * max(near, 0.0)
+            rank *= _age_weight(memory, today, rule) / (1 + memory.bad)
+            recalled.append(Recalled(memory, round(max(relevance, near), 6), rank))
+        recalled.sort(key=lambda one: (round(one.score, 9), one.memory.updated_at), reverse=True)
+        return tuple(_one_version(recalled)[: rule.max_items if limit is None else limit])
+
+    def _considered(
+        self, shared: Mapping[int, object], nearness: Nearness | None
+    ) -> list[tuple[int, float]]:
+        """The numbers of memories that may fit, each with its nearness."""
+        if nearness is None:
+            return [(number, 0.0) for number in shared]
+        return [
+            (number, near)
+            for number, memory in enumerate(self.memories)
+            if (near := nearness.of.get(memory.id, 0.0)) >= nearness.enough or number in shared
+        ]
+
+
+def is_newer(one: Memory, other: Memory) -> bool:
+    """Whether ``one`` was said after ``other``."""
+    return (one.updated_at, one.id) > (other.updated_at, other.id)
+
+
+def _fields(memory: Memory) -> dict[str, str]:
+    key = "" if memory.key.startswith("text-") else memory.key.replace("-", " ")
+    return {"text": memory.text, "key": key, "day": day_word(memory.updated_at)}
+
+
+def _age_weight(memory: Memory, today: str, rule: MemoryRule) -> float:
+    if not (_DAY.match(memory.updated_at) and _DAY.match(today)):
+        return 1.0
+    age = max(day_number(today) - day_number(memory.updated_at), 0)
+    return float(1 - RECENCY + RECENCY * 0.5 ** (age / rule.half_life_days))
+
+
+def _one_version(recalled: Sequence[Recalled]) -> list[Recalled]:
+    """Without the older one of two that say nearly the same: the newer stands in its place."""
+    kept: list[Recalled] = []
+    words: list[frozenset[str]] = []
+    for one in recalled:
+        own = frozenset(terms(one.memory.text))
+        twin = next((at for at, other in enumerate(words) if _alike(own, other)), None)
+        if twin is None:
+            kept.append(one)
+            words.append(own)
+        elif is_newer(one.memory, kept[twin].memory):
+            kept[twin], words[twin] = one, own
+    return kept
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one | other) and len(one & other) / len(one | other) >= SAME

@@ -1,0 +1,1 @@
+"""Ranking by words, in any script."""

@@ -1,0 +1,1 @@
+"""Tools as the model sees them: deferral, search, arguments, readers."""

@@ -1,0 +1,1 @@
+"""Models: litellm or a script, what is known of them, their vocabularies."""

@@ -1,0 +1,1 @@
+"""Profiles on disk: read, checked, resolved, edited, saved."""

@@ -1,0 +1,1 @@
+"""Calls of other programs recorded as traces."""

@@ -1,0 +1,1 @@
+"""A run's folder, its records and its tasks."""

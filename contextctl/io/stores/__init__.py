@@ -1,0 +1,1 @@
+"""Databases: audit and memory."""

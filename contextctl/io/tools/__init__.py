@@ -1,0 +1,1 @@
+"""Tools that run here: functions, commands, HTTP."""
