@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contextctl.errors import UsageError
@@ -155,6 +155,7 @@ odd = st.recursive(
 sections = st.sampled_from(sorted(schema("profile")["properties"]))  # type: ignore[arg-type]
 
 
+@example({}, ["version=:"])
 @given(
     st.dictionaries(sections, odd, max_size=6),
     st.lists(st.tuples(st.sampled_from(KEYS), words).map("=".join), max_size=2),

@@ -141,7 +141,7 @@ def _shown(value: Json, alone: bool) -> str:  # noqa: FBT001  # read at its two 
         whole = len(text) <= WHOLE_CHARS and len(text.splitlines()) <= 1
         return text if whole else one_line(text, HEAD_CHARS)
     if len(value) <= WHOLE_CHARS and len(value.splitlines()) <= 1:
-        return value.rstrip("\r\n")
+        return "".join(value.splitlines())  # without the line end, whichever it is
     text = value.strip()
     lines = text.count("\n") + 1
     if not alone:

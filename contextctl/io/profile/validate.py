@@ -102,7 +102,8 @@ def _simple(error: _Broken, raw: Mapping[Way, str]) -> tuple[str, str]:
         return f"must be {expected(error.schema)}, got {got}", _type_hint(error.schema, value)
     if rule in ("enum", "const"):
         choices = list(wanted) if rule == "enum" else [wanted]
-        close = get_close_matches(value, choices, 1) if isinstance(value, str) else []
+        words = [choice for choice in choices if isinstance(choice, str)]
+        close = get_close_matches(value, words, 1) if isinstance(value, str) else []
         names = ", ".join(_literal(choice) for choice in choices)
         wants = f"one of {names}" if len(choices) > 1 else names
         others = types_of(schema_at(schema("profile"), error.way)) - {"string"}

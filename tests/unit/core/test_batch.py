@@ -36,14 +36,16 @@ def test_a_batch_starts_at_the_trigger_and_goes_below_the_target() -> None:
     assert batches
     for assembly in batches:
         assert assembly.ledger.ratio <= 0.50
-    assert max(assembly.ledger.ratio for assembly in walked) < 0.65
+    # One step may pass the trigger, with what the tail says from the warn line on; not a second.
+    assert max(assembly.ledger.ratio for assembly in walked) < 0.70
 
 
 def test_between_two_batches_the_window_only_grows_at_its_tail() -> None:
     previous = None
     for assembly in walk(80, **REDUCE, **TURNS):
         if previous is not None and not assembly.actions:
-            assert assembly.messages[: len(previous.messages)] == previous.messages
+            held = previous.messages[: previous.stable]
+            assert assembly.messages[: previous.stable] == held
             assert assembly.ledger.prefix.broke_at is None
         previous = assembly
 
@@ -104,7 +106,7 @@ def test_a_small_window_still_shows_the_newest_exchange() -> None:
     events = [opened(), user("task"), *chain.from_iterable(turn(n, 30) for n in range(12))]
     last = steps(Fold(rules, Words()), events)[-1]
     assert last.ledger.total <= 200
-    assert last.messages[-1]["tool_call_id"] == "c11"
+    assert last.messages[last.stable - 1]["tool_call_id"] == "c11"
 
 
 def test_the_whole_text_of_what_left_is_under_the_ref_that_is_shown() -> None:
