@@ -131,7 +131,10 @@ def correct_one(
     profile: ProfileName = None,
     output: As = Format.text,
 ) -> int:
-    """Put another text in the place of a memory's; it keeps its id. The gates hold here too."""
+    """Put another text in the place of a memory's; it keeps its id. The gates hold here too.
+
+    Example:  contextctl memory correct m-1a2b "ships to the new office"
+    """
     with _opened(store, profile) as (memory, rule):
         kept = _there(memory)
         before = kept.get(memory_id)
@@ -146,7 +149,10 @@ def confirm(
     profile: ProfileName = None,
     output: As = Format.text,
 ) -> int:
-    """Let a held memory in: from now on it is recalled."""
+    """Let a held memory in: from now on it is recalled.
+
+    Example:  contextctl memory confirm m-1a2b
+    """
     with _opened(store, profile) as (memory, _):
         written = _there(memory).confirm(memory_id, BY)
     return _told(written, output)
@@ -164,6 +170,8 @@ def forget(
     """Delete memories by id, or all of a subject. Their texts leave the audit as well.
 
     Records of runs that recalled one are not touched: delete those runs' folders for that.
+
+    Example:  contextctl memory forget m-1a2b
     """
     if bool(ids) == everything:
         raise UsageError("name the ids of memories, or --all with --subject; memory ls shows ids")
@@ -183,14 +191,20 @@ def forget(
 
 
 def complain(memory_id: Id, store: Store = None, profile: ProfileName = None) -> int:
-    """Note that a memory was wrong or of no use: it ranks lower from now on."""
+    """Note that a memory was wrong or of no use: it ranks lower from now on.
+
+    Example:  contextctl memory complain m-1a2b
+    """
     with _opened(store, profile) as (memory, _):
         _there(memory).complain(memory_id, BY)
     return 0
 
 
 def export(subject: Subject = None, store: Store = None, profile: ProfileName = None) -> int:
-    """Print all memories of a subject, or of everybody, as JSON lines."""
+    """Print all memories of a subject, or of everybody, as JSON lines.
+
+    Example:  contextctl memory export --subject user:7
+    """
     import json
 
     with _opened(store, profile, create=False) as (memory, _):
@@ -207,7 +221,10 @@ def log(
     profile: ProfileName = None,
     output: As = Format.text,
 ) -> int:
-    """Show the audit: every change, oldest first."""
+    """Show the audit: every change, oldest first.
+
+    Example:  contextctl memory log --subject user:7
+    """
     with _opened(store, profile, create=False) as (memory, _):
         changes = memory.log(subject, memory_id) if memory else ()
     if output is Format.json:

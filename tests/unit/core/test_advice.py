@@ -267,7 +267,9 @@ def test_stages_come_in_their_order_and_nothing_asks_for_more_prompt_or_window()
 
 def test_every_symptom_stands_in_the_table_of_the_first_hour() -> None:
     table = (ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")
-    sources = [ROOT / "contextctl" / "core" / "explain" / name for name in ("advice.py", "symptoms.py")]
+    sources = [
+        ROOT / "contextctl" / "core" / "explain" / name for name in ("advice.py", "symptoms.py")
+    ]
     found = {
         symptom
         for source in sources
