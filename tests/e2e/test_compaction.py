@@ -208,6 +208,28 @@ def without_ids(path: Path) -> list[Any]:
     return out
 
 
+def test_a_model_pins_a_value_and_it_outlives_the_compaction(cli, tmp_path):
+    pin = {"key": "confirmed_slots.order_id", "value": "SO-000417"}
+    text = json.loads(profile("scripted/replies.jsonl"))
+    text["plan"] = {"enabled": True}
+    put(tmp_path, json.dumps(text), TASK)
+    calls = [{"id": "p1", "name": "pin", "arguments": pin}]
+    calls += [{**call, "name": "look"} for _, call in reversed(turns()) if call]
+    lines = [{"tool_calls": [call]} for call in calls] + [{"content": "all paid"}]
+    (tmp_path / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", "--windows")
+    assert done.code == 0, done.err
+    windows = lines_of(tmp_path / "run/tasks/t/windows.jsonl")
+    for line in windows[1:]:
+        told = "\n".join(str(message.get("content")) for message in line["messages"])
+        assert told.count("- confirmed_slots.order_id: SO-000417") == 1
+    last = [str(message.get("content")) for message in windows[-1]["messages"]]
+    assert any(content.startswith("[summary c") for content in last)
+    block = next(content for content in last if content.startswith("[pinned]"))
+    assert "- confirmed_slots.order_id: SO-000417" in block
+    assert all("confirmed_slots.order_id" in row["pinned_keys"] for row in audited(cli))
+
+
 # -- killed ------------------------------------------------------------------------------------
 
 KILLS = int(os.environ.get("CONTEXTCTL_KILLS", "6"))

@@ -16,7 +16,8 @@ MAX_SENTENCES = 12
 _SCAN = 4_000
 
 _PROSE = frozenset(",.!?'’\"“”()-，。！？；、：:（）")
-_SENTENCE = re.compile(r"[^.!?。！？\n]{1,600}(?:[.!?。！？](?!\w))?")
+# A full stop inside a word ("v1.2", "e.g") ends nothing.
+_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|[.!?](?=\w)){1,600}[.!?。！？]?")
 _REFUSED = re.compile(
     r"\b(?:do(?:es)?\s?n[o']t|do\snot|don’t|dont|never|must\s?n[o']t|must\snot|should\s?n[o']t"
     r"|should\snot|not\sallowed|no\sneed|no\smore|no\slonger|not\s(?:the|a|that|this|use|want|need"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from contextctl.model.history_summary import LISTS
 from contextctl.model.message import Json, JsonObject
 
-# How ``bounded`` divides an answer: items a field, and characters that a token certainly holds.
-MOST_ITEMS, CHARS_PER_TOKEN = 4, 2
+# How ``bounded`` divides an answer: items a field, and characters for each token of the limit.
+# Little, because quotes, line breaks and indentation around an item take as much again.
+MOST_ITEMS, CHARS_PER_TOKEN = 3, 1
 
 SYSTEM = """You write the working notes of an agent whose older messages leave its context window.
 Answer with one JSON object and nothing else:
@@ -84,6 +85,7 @@ def bounded(schema: JsonObject, tokens: int) -> JsonObject:
     listed: JsonObject = {"type": "array", "items": text, "maxItems": MOST_ITEMS}
     nothing: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
     fields: JsonObject = dict.fromkeys(LISTS, listed)
+    fields["done"] = {**listed, "items": {**text, "minLength": 8}, "minItems": 1}
     return {**schema, "properties": {**fields, "entities": nothing}}
 
 

@@ -130,7 +130,7 @@ def _add_command(pool: dict[str, _Used], command: str, line: int) -> None:
         start = command.removeprefix(_AGAIN).rstrip("…")
         for value, used in pool.items():
             if used.is_command and value.startswith(start):
-                used.uses, used.line = used.uses + 1, line
+                used.uses += 1  # it stands whole on its first line only
     elif "…" not in command and command not in pool:
         score = _COMMAND * OWN / math.sqrt(cost(command))
         pool[command] = _Used(Fact(command, "", score), score, line, is_command=True)
