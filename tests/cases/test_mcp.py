@@ -162,3 +162,25 @@ class TestSecrets:
             assert b"tok-55aa66bb77" not in path.read_bytes(), path
         assert "tok-55aa66bb77" not in done.out + done.err
         assert "tok-55aa66bb77" not in json.dumps(model.requests[1]["body"])
+
+
+class TestChanges:
+    def test_a_tool_that_a_call_brought_is_offered_in_the_next_window(self, cli, tmp_path):
+        again = calling("grown", {})
+        again["message"]["tool_calls"][0]["id"] = "c2"
+        with serving([calling("more", {}), again]) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + server("living", "grows"))
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        offered = [set(names_in(entry["body"])) for entry in model.requests]
+        assert "grown" not in offered[0]
+        assert "grown" in offered[1] & offered[2]
+        events = events_of(tmp_path / "run")
+        lists = [e for e in events if e["kind"] == "tools" and e["source"] == "living"]
+        assert [len(event["tools"]) for event in lists] == [1, 2]
+        results = [event for event in events if event["kind"] == "result"]
+        assert [result["status"] for result in results] == ["ok", "ok"]
+        ledgers = (tmp_path / "run/tasks/t1/ledger.jsonl").read_text(encoding="utf-8").splitlines()
+        assert json.loads(ledgers[1])["prefix"]["broke_at"] == "tools"
+        verified = cli("replay", "--verify", "run")
+        assert verified.code == 0, verified.out + verified.err
