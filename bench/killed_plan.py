@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.e2e.long_plan import effects, kill_often, start, write_plan  # noqa: E402  # found by the line above
+from tests.e2e.long_plan import effects, kill_often, start, write_plan  # found by the line above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -229,7 +229,7 @@ def _nearness(talk: Talk) -> list[Nearness]:
     asked = encoder.encode([question for question, _ in talk.questions])
     return [
         Nearness(
-            {m.id: float(one) for m, one in zip(talk.memories, texts @ vector, strict=True)}, 0.55
+            {m.id: float(one) for m, one in zip(talk.memories, texts @ vector, strict=True)}, 0.5
         )
         for vector in asked
     ]

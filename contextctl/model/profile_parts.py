@@ -257,7 +257,7 @@ class MemoryRule:
     ``min_relevance`` (0 to 1) is what a memory must share with a question to be recalled;
     ``ttl_days`` None: memories do not expire by themselves. ``extract`` says how candidates are
     found in what a user said: ``rules``, ``model`` or ``off``. ``index_items`` bounds the index
-    layer.
+    layer. ``embeddings`` None: recall goes by meaning too where the encoder is installed.
     """
 
     enabled: bool = False
@@ -265,10 +265,11 @@ class MemoryRule:
     kinds: tuple[str, ...] = ("preference", "fact", "constraint", "lesson")
     max_items: int = 5
     half_life_days: float = 90
-    min_relevance: float = 0.25
+    min_relevance: float = 0.3
     ttl_days: float | None = None
     extract: str = "rules"
     index_items: int = 20
+    embeddings: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from contextctl.core.memory.gates import admit, lifetime_s
-from contextctl.core.memory.recall import MemoryIndex
+from contextctl.core.memory.recall import MemoryIndex, Nearness
 from contextctl.core.memory.text import index_entry
 from contextctl.io.stores.memories import MemoryStore
+from contextctl.io.stores.memory_meaning import Meaning, open_meaning
 from contextctl.model.memory import HOLD, REFUSE, Candidate, Memory, Recalled, Written
 from contextctl.model.message import JsonObject
 from contextctl.model.profile_parts import MemoryRule
+
+# From this nearness on a memory fits although it shares no word with the question.
+NEAR_ENOUGH = 0.5
 
 
 def write(store: MemoryStore, candidate: Candidate, rule: MemoryRule, by: str) -> Written:
@@ -51,11 +55,15 @@ class Memories:
         self._lock = threading.Lock()
         self._version = -1
         self._index = MemoryIndex(())
+        self._meaning: Meaning | None = None
+        self._meaning_of: MemoryIndex | None = None
+        self._opened = False
 
     def recall(self, question: str, limit: int | None = None) -> tuple[Recalled, ...]:
         """The memories that fit ``question``, each counted as recalled."""
         today = datetime.now(UTC).date().isoformat()
-        found = self._fresh().recall(question, today, self._rule, limit=limit)
+        index, near = self._fresh(), self._near(question)
+        found = index.recall(question, today, self._rule, limit=limit, nearness=near)
         self._store.recalled([one.memory.id for one in found])
         return found
 
@@ -80,6 +88,23 @@ class Memories:
     def rows(self) -> tuple[Memory, ...]:
         """Everything remembered, newest first."""
         return self._fresh().memories
+
+    def _near(self, question: str) -> Nearness | None:
+        """The nearness of meaning, where there is an encoder and anything to compare."""
+        with self._lock:
+            index = self._index
+            if not index.memories:
+                return None
+            if not self._opened:
+                self._opened = True
+                wanted = self._rule.embeddings
+                self._meaning = open_meaning(self._store, self.subject, wanted=wanted)
+            if self._meaning is None:
+                return None
+            if self._meaning_of is not index:
+                self._meaning.refresh(index.memories)
+                self._meaning_of = index
+            return Nearness(self._meaning.near(question), NEAR_ENOUGH)
 
     def _fresh(self) -> MemoryIndex:
         with self._lock:

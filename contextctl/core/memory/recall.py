@@ -6,13 +6,15 @@ some of that away again. Of two that say nearly the same, the newer one speaks.
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextctl.core.memory.days import asked_days, day_number, day_word
 from contextctl.core.search.bm25 import Bm25
-from contextctl.core.search.terms import query_terms, terms
+from contextctl.core.search.terms import is_pair, query_terms, terms
 from contextctl.model.memory import Memory, Recalled
 from contextctl.model.profile_parts import MemoryRule
 
@@ -23,6 +25,9 @@ RECENCY = 0.2
 SAME = 0.75
 # What nearness of meaning adds to a rank beside shared words, where there are embeddings.
 NEARNESS = 0.5
+OTHERS = 200
+# What a pair of characters that no memory has says against one: it is probably no word at all.
+SEAM = 0.25
 # How relevant a memory must be beside one that fits, as a share of what that one has to be.
 BESIDE = 0.5
 _CANDIDATES = 40
@@ -47,8 +52,12 @@ class MemoryIndex:
     def __init__(self, memories: Iterable[Memory]) -> None:
         self.memories = tuple(memories)
         self._index = Bm25(_WEIGHTS)
+        self._terms: list[frozenset[str]] = []
         for memory in self.memories:
-            self._index.add(_fields(memory))
+            fields = _fields(memory)
+            self._index.add(fields)
+            self._terms.append(frozenset(terms(" ".join(fields.values()))))
+        self._having = Counter(term for own in self._terms for term in own)
 
     def recall(
         self,
@@ -64,9 +73,9 @@ class MemoryIndex:
         ``today`` is an ISO date: what a memory's age is counted from.
         """
         asked = f"{question} {asked_days(question)}"
-        words = len(query_terms(asked))
+        weights = self._weights(query_terms(asked))
         shared = {
-            hit.number: (hit.score, min(hit.coverage * words**0.5 / 2, 1.0))
+            hit.number: (hit.score, self._relevance(hit.number, weights))
             for hit in self._index.search(asked, _CANDIDATES)
         }
         best = max((score for score, _ in shared.values()), default=1.0)
@@ -84,6 +93,23 @@ class MemoryIndex:
             recalled.append(Recalled(memory, round(max(relevance, near), 6), rank))
         recalled.sort(key=lambda one: (round(one.score, 9), one.memory.updated_at), reverse=True)
         return tuple(_one_version(recalled)[: rule.max_items if limit is None else limit])
+
+    def _weights(self, asked: Sequence[str]) -> dict[str, float]:
+        """What each term of a question says: the rarer among many memories, the more. A subject
+        with few memories is taken for one of many, or every word of them would be common."""
+        count = len(self.memories) + OTHERS
+        return {
+            term: math.log(1 + (count - self._having[term] + 0.5) / (self._having[term] + 0.5))
+            * (SEAM if is_pair(term) and not self._having[term] else 1)
+            for term in asked
+        }
+
+    def _relevance(self, number: int, weights: Mapping[str, float]) -> float:
+        """The share of a question that a memory has, from 0 to 1. Two rare words of a long
+        question say as much as one of a short one."""
+        had = sum(weight for term, weight in weights.items() if term in self._terms[number])
+        whole = sum(weights.values())
+        return min(had / whole * len(weights) ** 0.5 / 2, 1.0) if whole else 0.0
 
     def _considered(
         self, shared: Mapping[int, object], nearness: Nearness | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,14 @@ from pathlib import Path
 from contextctl.errors import StoreError, UsageError
 from contextctl.io.stores.engine import SQLITE, Store, open_database
 from contextctl.io.stores.memory_rows import MemoryRows, change_from
-from contextctl.io.stores.memory_table import MIGRATIONS, PART, log_table, memory_table, storable
+from contextctl.io.stores.memory_table import (
+    MIGRATIONS,
+    PART,
+    log_table,
+    memory_table,
+    storable,
+    vector_table,
+)
 from contextctl.model.memory import CURRENT, HELD, Candidate, Change, Memory, Written
 from contextctl.model.memory_keys import key_of_text, normal_key
 
@@ -188,6 +195,29 @@ class MemoryStore:
         query = sa.select(sa.func.max(columns.number)).where(columns.subject == storable(subject))
         with self._store.reading("read the version of memory") as connection:
             return int(connection.execute(query).scalar() or 0)
+
+    def vectors(self, subject: str) -> dict[str, tuple[str, bytes]]:
+        """By memory id: the hash of the text a vector is of, and the vector."""
+        import sqlalchemy as sa
+
+        vector, memory = vector_table().c, memory_table().c
+        query = (
+            sa.select(vector.memory_id, vector.of_text, vector.vector)
+            .join_from(vector_table(), memory_table(), vector.memory_id == memory.id)
+            .where(memory.subject == storable(subject))
+        )
+        with self._store.reading("read vectors") as connection:
+            return {row[0]: (row[1], bytes(row[2])) for row in connection.execute(query)}
+
+    def keep_vectors(self, vectors: Mapping[str, tuple[str, bytes]]) -> None:
+        """Write vectors of memories, in the place of older ones."""
+        table = vector_table()
+        with self._writing("write vectors") as rows:
+            for name, (of_text, vector) in vectors.items():
+                rows.connection.execute(table.delete().where(table.c.memory_id == name))
+                if rows.by_id(name) is not None:  # deleted since: then nothing of it is kept
+                    value = {"memory_id": name, "of_text": of_text, "vector": vector}
+                    rows.connection.execute(table.insert().values(**value))
 
     def close(self) -> None:
         """Give up the connections."""

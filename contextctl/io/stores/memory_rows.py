@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from contextctl.io.stores.memory_table import log_table, memory_table, storable
+from contextctl.io.stores.memory_table import log_table, memory_table, storable, vector_table
 from contextctl.model.memory import Change, Memory
 
 if TYPE_CHECKING:
@@ -56,8 +56,9 @@ class MemoryRows:
         ids = [one.id for one in memories]
         if not ids:
             return
-        table, log = memory_table(), log_table()
+        table, vectors, log = memory_table(), vector_table(), log_table()
         self.connection.execute(table.delete().where(table.c.id.in_(ids)))
+        self.connection.execute(vectors.delete().where(vectors.c.memory_id.in_(ids)))
         self.connection.execute(
             log.update().where(log.c.memory_id.in_(ids)).values(text_before="", text_after="")
         )

@@ -47,7 +47,16 @@ def _first(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first,)
+def _second(connection: Connection) -> None:
+    """What a memory means, for recall by likeness; ``of_text`` is the hash of the text it is of."""
+    blob = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    connection.exec_driver_sql(
+        "CREATE TABLE contextctl_memory_vector "
+        f"(memory_id TEXT PRIMARY KEY, of_text TEXT NOT NULL, vector {blob} NOT NULL)"
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first, _second)
 
 
 @lru_cache(maxsize=1)
@@ -65,6 +74,20 @@ def memory_table() -> Table:
         sa.Column("confidence", sa.Float),
         sa.Column("hits", sa.BigInteger),
         sa.Column("bad", sa.BigInteger),
+    )
+
+
+@lru_cache(maxsize=1)
+def vector_table() -> Table:
+    """The vectors of memories, by their ids."""
+    import sqlalchemy as sa
+
+    return sa.Table(
+        "contextctl_memory_vector",
+        sa.MetaData(),
+        sa.Column("memory_id", sa.Text, primary_key=True),
+        sa.Column("of_text", sa.Text),
+        sa.Column("vector", sa.LargeBinary),
     )
 
 
