@@ -14,6 +14,7 @@ from shlex import quote
 
 from contextctl.core.explain.seen import Past
 from contextctl.core.explain.whatif import settled
+from contextctl.core.tools.result_pins import with_pins
 from contextctl.core.trace_events import trace_events
 from contextctl.core.walk import Walked, walk
 from contextctl.errors import RecordError, UsageError
@@ -186,7 +187,7 @@ def _profile_for(traces: Sequence[Trace], asked: Asked) -> Profile:
 
 
 def _traced(trace: Trace, profile: Profile, path: Path, asked: Asked) -> Subject:
-    events: list[Event] = [opened(trace), *trace_events(trace)]
+    events: list[Event] = [opened(trace), *with_pins(profile, trace_events(trace))]
     if _is_waiting(events):
         turns = sum(message.role == "assistant" for message in trace.messages)
         events.append(StepTaken(turns + 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contextctl.core.measure.probe import Score, StepScore, Window, probe
+from contextctl.core.tools.result_pins import with_pins
 from contextctl.core.trace_events import trace_events
 from contextctl.core.walk import walk
 from contextctl.model.counter import Counter
@@ -17,7 +18,7 @@ from contextctl.run.replay import opened
 
 def measure(profile: Profile, counter: Counter, trace: Trace) -> Score:
     """Walk ``trace`` under ``profile`` (its window resolved) and score every window."""
-    events = (opened(trace), *trace_events(trace))
+    events = (opened(trace), *with_pins(profile, trace_events(trace)))
     windows: dict[int, Window] = {}
     refs: dict[str, str] = {}
     for walked in walk(profile, counter, events):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from contextctl.core.tools.result_pins import with_pins
 from contextctl.core.trace_events import trace_events
 from contextctl.io.mcp.missing import Missing
 from contextctl.io.runs.environment import read_environment
@@ -50,7 +51,7 @@ def opening_events(
     events += missing_notes(missing)
     if task.tool_specs:
         events.append(ToolsListed("task", task.tool_specs))
-    said: list[Event] = list(trace_events(Trace(task.id, task.messages)))
+    said = list(with_pins(profile, trace_events(Trace(task.id, task.messages))))
     if task.retrieved:
         said.insert(_question_place(said), RetrievedAdded(task.retrieved))
     return events + said

@@ -15,6 +15,7 @@ from contextctl.core.assemble import Fold
 from contextctl.core.count import Counter
 from contextctl.core.measure.totals import Totals
 from contextctl.core.reading.refs import content_hash
+from contextctl.core.tools.result_pins import with_pins
 from contextctl.core.trace_events import trace_events
 from contextctl.model.ledger import LedgerReport, Usage
 from contextctl.model.profile import Profile
@@ -36,7 +37,7 @@ def replay_trace(
         pending.append(event)
 
     take(opened(trace))
-    for event in trace_events(trace):
+    for event in with_pins(profile, trace_events(trace)):
         if isinstance(event, MessageAdded) and event.message.role == "assistant":
             assembly = fold.assemble()
             ledger = _with_usage(assembly.ledger, trace)

@@ -294,8 +294,6 @@ def test_killed_at_any_moment_two_runs_end_with_the_windows_of_an_unbroken_one(c
 
 # -- real traces -------------------------------------------------------------------------------
 
-OURS = ("[pinned]", "[summary", "[trimmed]", "[now]")
-RULES = ("Only ship to the office.", "不要发票")
 REPLAYS = [
     ("pi_large-session.jsonl", 65_536, 40),
     ("pi_compact.malformed-last-line.jsonl", 65_536, 40),
@@ -323,45 +321,6 @@ def test_a_long_session_compacted_on_the_way_stays_valid_and_repeats(
     for line in lines_of(one / "windows.jsonl"):
         assert window_problems(line["messages"], []) == ()
     assert cli("audit", "verify", "a").code == 0
-
-
-def test_pins_stand_once_in_every_window_of_a_long_session_with_pins(cli, tmp_path, shared):
-    """A recorded session as a task with constraints and a confirmed value, walked dry."""
-    source = shared / "data/01_trajectories/openai/pi_sessions.jsonl"
-    trace = json.loads(source.read_text("utf-8").splitlines()[0])
-    text = """\
-version: 1
-name: coding
-model: {name: openai/gpt-4.1-mini, window: 65536, reserve_output: 4096}
-shaping: {max_tokens: 900, by_zone: {safe: full, warn: full, danger: full}}
-compaction: {when: {every_steps: 30}, protect_steps: 2}
-"""
-    pins = {"confirmed_slots.order": "SO-000417-é", "citations": ["p1", "p2"]}
-    put(
-        tmp_path, text,
-        {"id": "t", "messages": trace["messages"], "constraints": RULES, "pins": pins},
-    )  # fmt: skip
-    done = cli(
-        "run", "profile.yaml", "tasks.jsonl", "--dry-run", "--windows", "--out", "run", timeout=600
-    )
-    assert done.code == 0, done.err
-    expected = [
-        f"- constraints.1: {RULES[0]}",
-        f"- constraints.2: {RULES[1]}",
-        "- confirmed_slots.order: SO-000417-é",
-        '- citations: ["p1","p2"]',
-    ]
-    compacted = 0
-    for line in lines_of(tmp_path / "run/tasks/t/windows.jsonl"):
-        texts = [str(message.get("content")) for message in line["messages"]]
-        blocks = [text for text in texts if text.startswith("[pinned]")]
-        assert len(blocks) == 1
-        assert blocks[0].splitlines()[1:] == expected
-        own = [text for text in texts if text.startswith(OURS)]
-        for rule in RULES:
-            assert sum(text.count(rule) for text in own) == 1
-        compacted += any(text.startswith("[summary c") for text in texts)
-    assert compacted > 100
 
 
 # -- a real small model ------------------------------------------------------------------------

@@ -9,9 +9,11 @@ from contextctl.core.shaping.read_json import parse_json
 from contextctl.model.record import PinSet, ResultArrived
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from contextctl.model.message import Json
+    from contextctl.model.profile import Profile
+    from contextctl.model.record import Event
 
 
 def result_pins(rule: Mapping[str, str], result: ResultArrived) -> tuple[PinSet, ...]:
@@ -33,6 +35,14 @@ def result_pins(rule: Mapping[str, str], result: ResultArrived) -> tuple[PinSet,
         for key, value in found
         if value is not None
     )
+
+
+def with_pins(profile: Profile, events: Iterable[Event]) -> Iterator[Event]:
+    """The facts of a trace, each result with the pins that its tool's rule takes from it."""
+    for event in events:
+        yield event
+        if isinstance(event, ResultArrived):
+            yield from result_pins(profile.result_rule(event.name).pin, event)
 
 
 def _plain(value: Json) -> Json:
