@@ -251,6 +251,20 @@ class Stores:
 
 
 @dataclass(frozen=True, slots=True)
+class Extractor:
+    """The model that proposes memories for ``memory.extract: model``; None: the profile's own.
+
+    ``max_tokens`` is the largest answer. ``api_base`` None: the profile's own, where the provider
+    is the same.
+    """
+
+    model: str | None = None
+    window: int | None = None
+    max_tokens: int = 800
+    api_base: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRule:
     """Long-term memory: what may be written and how much is recalled.
 
@@ -268,6 +282,7 @@ class MemoryRule:
     min_relevance: float = 0.3
     ttl_days: float | None = None
     extract: str = "rules"
+    extractor: Extractor = Extractor()
     index_items: int = 20
     embeddings: bool | None = None
 

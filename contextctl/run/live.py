@@ -38,6 +38,7 @@ from contextctl.model.record import (
     UsageReported,
 )
 from contextctl.model.task import Task
+from contextctl.run.extract import PROPOSED
 from contextctl.run.journal import Journal
 from contextctl.run.offers import changed_lists, missing_notes
 from contextctl.run.on_demand import ToolSearch, consequences
@@ -250,7 +251,7 @@ class Live:
         elif isinstance(event, ToolsListed):
             self._listed[event.source] = event.tools
         elif isinstance(event, Noted):
-            self._missing.add((event.body.get("server"), event.body.get("tool")))
+            self._noted(event)
         elif isinstance(event, MessageAdded):
             self._said(event.message)
         elif self.turn is not None and isinstance(event, CallStarted):
@@ -267,6 +268,12 @@ class Live:
             self.totals.cost += event.cost_usd
         elif isinstance(event, SummaryMade):
             self.totals.summarised(event.usage)
+
+    def _noted(self, event: Noted) -> None:
+        self._missing.add((event.body.get("server"), event.body.get("tool")))
+        usage = event.body.get("usage")
+        if event.topic == PROPOSED and isinstance(usage, dict):
+            self.totals.extracted(usage)
 
     def _arrived(self, event: ResultArrived) -> None:
         if self.turn is not None:

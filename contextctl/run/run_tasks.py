@@ -39,6 +39,7 @@ from contextctl.model.summary import RunSummary
 from contextctl.model.task import Task
 from contextctl.run.batch import BatchEnd, run_batch
 from contextctl.run.dry import dry_task
+from contextctl.run.extract import open_extractor
 from contextctl.run.meter import Meter
 from contextctl.run.opening import opening_events
 from contextctl.run.own_tools import OwnTools, before_messages, open_own_tools, own_facts
@@ -171,6 +172,7 @@ def _setting(
         stop=stop,
         windows=order.windows,
         summariser=open_summariser(profile, counter_of, meter, stop),
+        extractor=open_extractor(profile, counter_of, meter, stop),
     )
 
 

@@ -15,6 +15,7 @@ from contextctl.model.message import ToolSpec
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.profile import Profile
 from contextctl.model.reply import Reply, Request
+from contextctl.run.extract import Extractor
 from contextctl.run.journal import Audit
 from contextctl.run.meter import Meter
 from contextctl.run.own_tools import OwnTools
@@ -59,7 +60,7 @@ class Setting:
     ``counter_of`` gives the counter for a model's name, ``workspace`` is opened anew for each
     task's session, and a set ``stop`` ends every task at its next step. ``own`` is what contextctl
     itself offers beside the profile's tools, ``state`` a task's plan and memory,
-    ``summariser`` the model that writes summaries.
+    ``summariser`` the model that writes summaries, ``extractor`` the one that proposes memories.
     """
 
     profile: Profile
@@ -75,3 +76,4 @@ class Setting:
     state: TaskState | None = None
     leases: Leases | None = None
     summariser: Summariser | None = None
+    extractor: Extractor | None = None

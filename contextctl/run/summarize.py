@@ -23,16 +23,15 @@ from contextctl.core.summary.prompt import (
 )
 from contextctl.core.summary.transcript import chunks, grouped, transcript
 from contextctl.errors import ModelError
-from contextctl.io.models.call import open_model
 from contextctl.io.profile.shipped import schema
-from contextctl.io.profile.windows import window_of
 from contextctl.model.assembly import Need
 from contextctl.model.history_summary import Summary, merged, summary_from_text
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.record import Record, SummaryMade
-from contextctl.model.reply import Reply, Request
+from contextctl.model.reply import Request
 from contextctl.run.meter import Meter
+from contextctl.run.side_model import Ask, open_side_model
 from contextctl.run.together import Stopped
 
 # How much more than we count a model may make of a text: framing alone, or another tokenizer too
@@ -43,8 +42,6 @@ FRAME_TOKENS = 150
 LEAST_CHUNK = 200
 # A provider that calls a request too large is asked again with chunks of half the size, so often.
 HALVINGS = 2
-
-Ask = Callable[[Request], Reply]
 
 
 class NoSummaryError(Exception):
@@ -230,29 +227,21 @@ def open_summariser(
     rule = profile.compaction.summarizer
     if rule.kind != "model" or not profile.remedies.compact:
         return None
-    name = rule.model or profile.model.name
-    own = name == profile.model.name
-    window = rule.window or (profile.model.window if own else None) or window_of(name) or 8_192
-    provider = name.partition("/")[0]
-    is_near = provider in ("local", profile.model.name.partition("/")[0])
-    own_base = profile.model.api_base if is_near else None
-    model = replace(
-        profile.model,
-        name=name,
-        window=window,
-        reserve_output=rule.max_tokens,
-        fallbacks=(),
-        api_base=rule.api_base or own_base,
-        params=profile.model.params if own else {},
+    model = open_side_model(
+        profile,
+        stop,
+        name=rule.model,
+        window=rule.window,
+        max_tokens=rule.max_tokens,
+        api_base=rule.api_base,
     )
-    door = open_model(replace(profile, model=model), stop=stop)
     return Summariser(
-        model=name,
-        window=window,
+        model=model.name,
+        window=model.window,
         max_tokens=rule.max_tokens,
         chunk_tokens=rule.chunk_tokens,
-        counter=counter_of(name),
-        ask=door.complete,
+        counter=counter_of(model.name),
+        ask=model.ask,
         meter=meter,
         stop=stop,
     )

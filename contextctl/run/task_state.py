@@ -22,7 +22,6 @@ from contextctl.core.fold.tasks import (
     one_line,
     progress,
 )
-from contextctl.core.memory.extract import rule_candidates
 from contextctl.core.memory.text import read_item
 from contextctl.core.memory.tools import (
     MEMORY_TOOLS,
@@ -66,6 +65,7 @@ from contextctl.model.record import (
 )
 from contextctl.model.record_json import event_from_json, event_to_json
 from contextctl.model.task import Task
+from contextctl.run.extract import found_candidates
 from contextctl.run.memories import Memories
 from contextctl.run.own_tools import arguments_of
 
@@ -209,10 +209,12 @@ class TaskState:
     def finished(self, live: Live) -> None:
         """A task has its answer: what its user said is looked through for memories."""
         memories = self.memories(live.task, live.workspace.session)
-        if memories is None or self.profile.memory.extract != "rules":
+        if memories is None:
             return
-        for candidate in rule_candidates(live.record(), memories.subject):
-            memories.write(candidate, by=f"rules, task {live.task.id}")
+        live.check_owner()
+        by, candidates = found_candidates(live, memories.subject)
+        for candidate in candidates:
+            memories.write(candidate, by=f"{by}, task {live.task.id}")
 
     def outcome(self, live: Live, call: ToolCall) -> ToolOutcome | None:
         """The outcome of a call of one of these tools; None when it is none of them."""

@@ -15,7 +15,8 @@ from contextctl.model.result import Peak
 class Totals:
     """Running sums. ``sent`` and ``held`` are input tokens of windows that could be sent;
     ``raw`` is what the same steps would have sent had nothing been left out. What subagents took
-    is ``delegated…``, what summaries by a model took ``summary…``; ``cost`` includes them."""
+    is ``delegated…``, what summaries by a model took ``summary…``, what it took to ask a model for
+    memories ``memory…``; ``cost`` includes them."""
 
     steps: int = 0
     overflows: int = 0
@@ -36,6 +37,8 @@ class Totals:
     delegated_output: int = 0
     summary_input: int = 0
     summary_output: int = 0
+    memory_input: int = 0
+    memory_output: int = 0
     actions: dict[str, int] = field(default_factory=dict)
 
     def add(self, ledger: LedgerReport) -> None:
@@ -66,15 +69,19 @@ class Totals:
         self.delegated_steps += _whole(told.get("steps"))
         self.delegated_input += _whole(told.get("input_tokens"))
         self.delegated_output += _whole(told.get("output_tokens"))
-        cost = told.get("cost_usd")
-        self.cost += float(cost) if isinstance(cost, (int, float)) else 0.0
+        self._pay(told)
 
     def summarised(self, usage: Mapping[str, Json]) -> None:
         """Count in what a summary took that a model made."""
         self.summary_input += _whole(usage.get("prompt_tokens"))
         self.summary_output += _whole(usage.get("completion_tokens"))
-        cost = usage.get("cost_usd")
-        self.cost += float(cost) if isinstance(cost, (int, float)) else 0.0
+        self._pay(usage)
+
+    def extracted(self, usage: Mapping[str, Json]) -> None:
+        """Count in what it took to ask a model for memories."""
+        self.memory_input += _whole(usage.get("prompt_tokens"))
+        self.memory_output += _whole(usage.get("completion_tokens"))
+        self._pay(usage)
 
     def isolated(self) -> dict[str, int]:
         """What delegation took and spared: the main window's peak with and without it, in tokens;
@@ -101,6 +108,8 @@ class Totals:
         }
         if self.summary_input:
             out |= {"summary_input": self.summary_input, "summary_output": self.summary_output}
+        if self.memory_input:
+            out |= {"memory_input": self.memory_input, "memory_output": self.memory_output}
         return out
 
     def input_cost(self, prices: Prices | None) -> tuple[float, float]:
@@ -112,6 +121,10 @@ class Totals:
             (self.raw - self.raw_held) * prices.input + self.raw_held * prices.cache_read,
             (self.sent - self.held) * prices.input + self.held * prices.cache_read,
         )
+
+    def _pay(self, usage: Mapping[str, Json]) -> None:
+        cost = usage.get("cost_usd")
+        self.cost += float(cost) if isinstance(cost, (int, float)) else 0.0
 
 
 def _whole(value: Json) -> int:

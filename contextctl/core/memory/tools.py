@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+import regex
+
 from contextctl.core.memory.text import STANDING, memory_lines, read_item
 from contextctl.model.memory import KINDS, Candidate, Recalled, Written
 from contextctl.model.message import Json, JsonObject, ToolSpec
@@ -99,7 +101,7 @@ def said_by(quote: str, record: Record) -> tuple[str, str]:
     """Who said ``quote``, and in which event: ``user``, ``tool:<name>``, or ``model`` if nobody
     else did. The user's own words count before a tool's."""
     wanted = _plain(quote)
-    if len(wanted) < _SHORTEST:
+    if len(wanted) < (_SHORTEST_HAN if _HAN.search(wanted) else _SHORTEST):
         return "model", ""
     found = ("model", "")
     for number, event in enumerate(record, start=1):
@@ -111,7 +113,8 @@ def said_by(quote: str, record: Record) -> tuple[str, str]:
     return found
 
 
-_SHORTEST = 4  # characters of a quote that prove anything
+_SHORTEST, _SHORTEST_HAN = 4, 3  # characters of a quote that prove anything
+_HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _NOTHING = {
     "en": "nothing is remembered that fits; ask the user",
     "zh": "没有相关记忆；请询问用户",

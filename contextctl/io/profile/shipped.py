@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextctl.model.message import JsonObject
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-SCHEMAS = ("profile", "task", "ledger", "record", "summary")
+SCHEMAS = ("profile", "task", "ledger", "record", "summary", "memories")
 
 
 def shipped_folder(kind: str) -> Path:
