@@ -44,6 +44,7 @@ from contextctl.run.offers import changed_lists, missing_notes
 from contextctl.run.on_demand import ToolSearch, consequences
 from contextctl.run.opening import declared_readings
 from contextctl.run.setting import Setting
+from contextctl.run.snapshots import summary_for
 from contextctl.run.task_state import MemoryWatch, facts_with
 from contextctl.run.variants import for_model
 from contextctl.run.warm import warm
@@ -205,10 +206,19 @@ class Live:
 
     def _summarised(self, assembly: Assembly) -> Assembly:
         """The window with a model's summary where it needs one. The answer is a fact before it."""
-        if not assembly.needs or self.setting.summariser is None:
+        setting = self.setting
+        if not assembly.needs or setting.summariser is None:
             return assembly
         for need in assembly.needs:
-            self.facts(self.setting.summariser.answer(need, self.record(), self.task.id))
+            made = summary_for(
+                need,
+                self.record(),
+                profile=self.profile,
+                summariser=setting.summariser,
+                snapshots=setting.snapshots,
+                task=self.task.id,
+            )
+            self.facts(made)
         return self.fold.assemble()
 
     def _keep(self, assembly: Assembly) -> None:

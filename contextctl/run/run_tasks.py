@@ -45,6 +45,7 @@ from contextctl.run.opening import opening_events
 from contextctl.run.own_tools import OwnTools, before_messages, open_own_tools, own_facts
 from contextctl.run.resume import INPUT, Plan, plan_resume
 from contextctl.run.setting import Model, Setting, Tools
+from contextctl.run.snapshots import open_snapshots
 from contextctl.run.summarize import open_summariser
 from contextctl.run.task_state import TaskState, open_state
 from contextctl.version import __version__
@@ -172,6 +173,7 @@ def _setting(
         stop=stop,
         windows=order.windows,
         summariser=open_summariser(profile, counter_of, meter, stop),
+        snapshots=open_snapshots(profile, Path.cwd()),
         extractor=open_extractor(profile, counter_of, meter, stop),
     )
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from contextctl.core.count import Counter
 from contextctl.io.mcp.missing import Missing
 from contextctl.io.stores.leases import Leases
+from contextctl.io.stores.snapshots import Snapshots
 from contextctl.io.workspace.session import Workspace
 from contextctl.model.message import ToolSpec
 from contextctl.model.outcome import ToolOutcome
@@ -60,7 +61,8 @@ class Setting:
     ``counter_of`` gives the counter for a model's name, ``workspace`` is opened anew for each
     task's session, and a set ``stop`` ends every task at its next step. ``own`` is what contextctl
     itself offers beside the profile's tools, ``state`` a task's plan and memory,
-    ``summariser`` the model that writes summaries, ``extractor`` the one that proposes memories.
+    ``summariser`` the model that writes summaries, ``snapshots`` those it wrote before,
+    ``extractor`` the one that proposes memories.
     """
 
     profile: Profile
@@ -76,4 +78,5 @@ class Setting:
     state: TaskState | None = None
     leases: Leases | None = None
     summariser: Summariser | None = None
+    snapshots: Snapshots | None = None
     extractor: Extractor | None = None

@@ -195,6 +195,67 @@ def test_a_run_cut_off_right_after_a_summary_goes_on_with_the_same_windows(cli, 
         )
 
 
+# -- snapshots ---------------------------------------------------------------------------------
+
+
+def asked_for_notes(desk: Any) -> int:
+    return sum(request["body"]["model"] == "notes" for request in desk.requests)
+
+
+def test_the_next_run_replays_the_summaries_of_the_last_one(cli, tmp_path, desk):
+    arguments = ["run", "profile.yaml", "tasks.jsonl", "--windows", "--out"]
+    assert cli(*arguments, "a", env=KEY).code == 0
+    first = asked_for_notes(desk)
+    assert first
+    assert cli(*arguments, "b", env=KEY).code == 0
+    assert asked_for_notes(desk) == first  # nothing was asked again
+    for name in ("windows.jsonl", "record.jsonl"):
+        one, other = (tmp_path / run / "tasks/t" / name for run in "ab")
+        assert without_ids(one) == without_ids(other)
+    rows = [row for row in audited(cli, "b") if row["outcome"] == "committed"]
+    assert {row["by"] for row in rows} == {"model"}
+    assert all(row["usage"]["replayed"] and row["usage"]["requests"] == 0 for row in rows)
+    (result,) = lines_of(tmp_path / "b/results.jsonl")
+    assert result["tokens"].get("summary_input", 0) == 0
+    assert cli("replay", "--verify", "b").code == 0
+    assert cli("audit", "verify", "b").code == 0
+
+
+def test_snapshots_may_be_deleted_broken_or_of_another_profile(cli, tmp_path, desk):
+    arguments = ["run", "profile.yaml", "tasks.jsonl", "--windows", "--out"]
+    assert cli(*arguments, "a", env=KEY).code == 0
+    first = asked_for_notes(desk)
+    kept = sorted((tmp_path / ".contextctl/snapshots").glob("*/*.json"))
+    assert kept
+    for path in kept:
+        path.write_text('{"summary": {"done": []}}', "utf-8")
+    assert cli(*arguments, "b", env=KEY).code == 0
+    assert asked_for_notes(desk) == 2 * first
+    shutil.rmtree(tmp_path / ".contextctl/snapshots")
+    assert cli(*arguments, "c", env=KEY).code == 0
+    assert asked_for_notes(desk) == 3 * first
+    assert cli(*arguments, "d", "--set", "shaping.max_tokens=2400", env=KEY).code == 0
+    assert asked_for_notes(desk) == 4 * first
+    windows = [without_ids(tmp_path / run / "tasks/t/windows.jsonl") for run in "abcd"]
+    assert windows[1:] == windows[:1] * 3
+
+
+def test_an_answer_that_was_paid_for_outlives_a_crash_before_its_fact(cli, tmp_path, desk):
+    arguments = ["run", "profile.yaml", "tasks.jsonl", "--windows", "--out"]
+    assert cli(*arguments, "a", env=KEY).code == 0
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    record = tmp_path / "b/tasks/t/record.jsonl"
+    lines = record.read_text("utf-8").splitlines()
+    place = next(at for at, line in enumerate(lines) if json.loads(line)["kind"] == "summary")
+    record.write_text("".join(line + "\n" for line in lines[:place]), "utf-8")
+    (tmp_path / "b/results.jsonl").unlink()
+    before = asked_for_notes(desk)
+    assert cli(*arguments, "b", "--resume", env=KEY).code == 0
+    assert asked_for_notes(desk) == before
+    own, whole = (tmp_path / run / "tasks/t/windows.jsonl" for run in "ba")
+    assert without_ids(own) == without_ids(whole)
+
+
 def without_ids(path: Path) -> list[Any]:
     """The lines of a file without what every run has of its own: refs, session, time, digests."""
     out = []
