@@ -23,9 +23,10 @@ from contextctl.core.fold.pins import set_pin, task_pins
 from contextctl.core.fold.prefix import refresh_layers
 from contextctl.core.fold.reminders import due_once, slot_set, slots_delivered, window_sent
 from contextctl.core.fold.state import State
-from contextctl.core.fold.tool_array import activate, on_demand
+from contextctl.core.fold.tool_array import activate, array_sent, on_demand
 from contextctl.core.fold.view import message_bytes
 from contextctl.core.tools.search import OnDemand
+from contextctl.core.tools.unknown import names_of
 from contextctl.model.assembly import Assembly
 from contextctl.model.profile import Profile
 from contextctl.model.record import (
@@ -130,6 +131,11 @@ class Fold:
         """The tools that wait to be searched for, as of the last step."""
         return on_demand(self._state)
 
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The names of the tools that the last step could call, in the order of the array."""
+        return tuple(names_of(self._state.tools))
+
     def _settle(self) -> None:
         if not self._settled:
             settle(self._state)
@@ -147,7 +153,7 @@ class Fold:
         state.new_actions = []
         state.warnings = []
         state.layers_changed = frozenset()
-        state.tools_changed, state.tools_sent = False, state.tool_chain
+        array_sent(state)
         state.compacting.tried = []
         state.compacting.usage = {}
         state.waiting = None

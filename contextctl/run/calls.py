@@ -49,7 +49,7 @@ def answer_calls(live: Live) -> None:
     if turn is None:
         return
     early = _Early(live.folder.path / "early.jsonl")
-    demand = ToolsOnDemand(live.fold.on_demand, live.tool_search)
+    demand = ToolsOnDemand(live.fold.on_demand, live.tool_search, live.fold.offered)
     meant = [demand.target(call) for call in turn.open_calls]
     for alone, group in groupby(meant, lambda call: _is_alone(live, call)):
         calls = tuple(group)
@@ -138,6 +138,9 @@ def _outcome(live: Live, demand: ToolsOnDemand, call: ToolCall) -> ToolOutcome:
     elif allowed is not None and call.name in own and call.name not in allowed:
         text = f"error: '{call.name}' is not among this task's tools"
         return ToolOutcome(text, status="error", failure=GRANT)
+    known = call.name in own or call.name in live.profile.tools or demand.offers(call.name)
+    if not known:
+        return demand.unknown(call)
     return live.setting.tools.call(call.name, call.arguments, call.id, live.task.id)
 
 

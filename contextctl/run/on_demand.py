@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from contextctl.core.tools.defer import CALL_TOOL, SEARCH_TOOL
 from contextctl.core.tools.index import ToolIndex, tool_text
 from contextctl.core.tools.search import Found, OnDemand, answer_search, inner_call, not_loaded
+from contextctl.core.tools.unknown import unknown_tool
 from contextctl.io.models.embeddings import open_embedder
 from contextctl.model.arguments import ArgumentsError
 from contextctl.model.failure import ARGUMENTS, note_topic
@@ -58,9 +59,10 @@ class ToolSearch:
 class ToolsOnDemand:
     """What one turn's calls may use. Built once a turn, so that calls at once see the same."""
 
-    def __init__(self, demand: OnDemand, search: ToolSearch) -> None:
+    def __init__(self, demand: OnDemand, search: ToolSearch, offered: Sequence[str] = ()) -> None:
         self._demand = demand
         self._search = search
+        self._offered = offered
 
     def target(self, call: ToolCall) -> ToolCall:
         """The call that is meant: the one inside ``call_tool``, else the call itself."""
@@ -81,6 +83,14 @@ class ToolsOnDemand:
         if self._demand.unloaded(call.name):
             return _outcome(not_loaded(call.name))
         return None
+
+    def unknown(self, call: ToolCall) -> ToolOutcome:
+        """The outcome of a call of a tool that is not there."""
+        return _outcome(unknown_tool(call.name, self._offered, self._demand))
+
+    def offers(self, name: str) -> bool:
+        """Whether the model could call it in this turn, or after a search."""
+        return name in self._offered or name in self._demand.deferred
 
 
 def consequences(result: ResultArrived) -> tuple[Event, ...]:

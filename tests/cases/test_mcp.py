@@ -52,6 +52,13 @@ def names_in(body: dict[str, Any]) -> list[str]:
     return [tool["function"]["name"] for tool in body["tools"]]
 
 
+def numbered(replies):
+    """The same replies, each call with an id of its own."""
+    for place, reply in enumerate(replies):
+        reply["message"]["tool_calls"][0]["id"] = f"c{place}"
+    return replies
+
+
 class TestPages:
     """MCP-01"""
 
@@ -184,3 +191,59 @@ class TestChanges:
         assert json.loads(ledgers[1])["prefix"]["broke_at"] == "tools"
         verified = cli("replay", "--verify", "run")
         assert verified.code == 0, verified.out + verified.err
+
+    def test_a_deferred_server_that_shrinks_stays_deferred(self, cli, tmp_path):
+        asked = [
+            calling("tool_search", {"query": "what tool_03 does", "limit": 2}),
+            calling("tool_03", {}),
+            calling("tool_04", {}),
+        ]
+        with serving(numbered(asked)) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + server("desk", "shrinks"))
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        offered = [names_in(entry["body"]) for entry in model.requests]
+        assert offered[0] == ["tool_search", "write_workspace"]
+        assert "tool_03" in offered[1]
+        # 9 of 12 tools are left, which alone would not be deferred
+        assert offered[2][:2] == offered[3][:2] == ["tool_search", "write_workspace"]
+        assert set(offered[3]) < set(offered[1])
+        assert "tool_03" not in offered[2]
+        gone = [event for event in events_of(tmp_path / "run") if event["kind"] == "result"][-1]
+        assert gone["status"] == "error"
+        assert "there is no tool 'tool_04'; did you mean" in gone["content"]
+        assert cli("replay", "--verify", "run").code == 0
+
+    def test_a_tool_that_stood_in_a_window_stands_on_when_its_server_swells(self, cli, tmp_path):
+        asked = [calling("more", {}), calling("more", {}), calling("tool_01", {})]
+        with serving(numbered(asked)) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + server("desk", "swells"))
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        offered = [names_in(entry["body"]) for entry in model.requests]
+        assert offered[0] == ["more", "write_workspace"]
+        assert offered[1] == offered[2] == offered[3] == ["more", "tool_search", "write_workspace"]
+        results = [event for event in events_of(tmp_path / "run") if event["kind"] == "result"]
+        assert [result["status"] for result in results] == ["ok", "ok", "error"]
+        assert "'tool_01' is not loaded" in results[2]["content"]
+        assert cli("replay", "--verify", "run").code == 0
+
+
+class TestStructured:
+    def test_what_only_structured_content_says_can_be_read(self, cli, tmp_path):
+        with serving([calling("work", {})]) as model:
+            put(tmp_path, PROFILE.format(url=model.url) + server("desk", "beside"))
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        first, second = model.requests
+        (told,) = [m["content"] for m in second["body"]["messages"] if m["role"] == "tool"]
+        found = re.fullmatch(
+            r"1 row found\.\n\[application/json, 28 bytes, structured content, not repeated here; "
+            r"kept as ([\w-]+)\]",
+            told,
+        )
+        assert found, told
+        assert "read_workspace" not in names_in(first["body"])
+        assert "read_workspace" in names_in(second["body"])
+        read = cli("workspace", "read", "run", found[1])
+        assert json.loads(read.out) == {"rows": [{"id": "r-4711"}]}

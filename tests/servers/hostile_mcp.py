@@ -17,6 +17,18 @@ It speaks newline-delimited JSON-RPC without the SDK, which would not let it mis
     grows      'more' adds a tool and says that the list has changed
     slow       waits before it answers the first message
     tells      says the value of DESK_TOKEN in its description, its schema and its answers
+    leaves     says why on stderr and ends, before it has answered anything
+    chatty     writes 2 MB to its stderr before it starts and at every call
+    marked     begins with a byte order mark and ends its lines as Windows does
+    nameless   forgets its name, what it can do, and the version in its messages
+    refuses    answers a call with an error under the code that the SDK uses for a lost connection
+    halves     answers half a character, as JavaScript cuts an emoji
+    nothing    answers a call with null
+    beside     answers a short text and, as structured content only, the rows it is about
+    prompts    knows no tools
+    crowd      16 tools, one of them 'tool_search', one 'fetch'
+    shrinks    12 tools; 'tool_03' takes itself and two others from the list
+    swells     1 tool, 'more', which adds 11 at each call
 """
 
 from __future__ import annotations
@@ -52,6 +64,7 @@ WRONG = {
     "no_schema": None,
     "no_properties": {"type": "object"},
 }
+NUMBERED = tuple(f"tool_{number:02}" for number in range(99))
 NAMES = ("files.read", "查询订单", "x" * 80, "plain", "plain")
 
 
@@ -77,9 +90,16 @@ class Server:
         self.name: str = arguments.name
         self.log: Path | None = arguments.log
         self.delay: float = arguments.delay
-        self.grown = False
+        self.grown = 0
 
     def serve(self) -> None:
+        if self.mode == "leaves":
+            sys.stderr.write("usage: desk --token TOKEN\nerror: no token was given\n")
+            sys.exit(3)
+        if self.mode == "chatty":
+            sys.stderr.write("debugging\n" * 200_000)
+        if self.mode == "marked":
+            sys.stdout.write("\ufeff")
         if self.mode == "children":
             subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL)
         for line in sys.stdin:
@@ -96,8 +116,12 @@ class Server:
             time.sleep(self.delay)
             about = {"name": self.name, "version": "1"}
             result: dict[str, Any] = {"protocolVersion": "2025-06-18", "serverInfo": about}
-            self.send(call, result | {"capabilities": {"tools": {"listChanged": True}}})
-        elif method == "tools/list":
+            if self.mode == "nameless":
+                del result["serverInfo"]
+            else:
+                result["capabilities"] = {"tools": {"listChanged": True}}
+            self.send(call, result)
+        elif method == "tools/list" and self.mode != "prompts":
             self.send(call, self.listed(params.get("cursor")))
         elif method == "tools/call":
             self.call(call, params)
@@ -122,6 +146,13 @@ class Server:
             hint = {"type": "string", "description": f"not {key}"}
             told = tool("work", {"type": "object", "properties": {"q": hint}})
             return {"tools": [told | {"description": f"uses {key}"}]}
+        numbered = {
+            "crowd": ("tool_search", "fetch", *NUMBERED[:14]),
+            "shrinks": NUMBERED[:3] + NUMBERED[6:12] if self.grown else NUMBERED[:12],
+            "swells": ("more", *NUMBERED[: 11 * self.grown]),
+        }
+        if self.mode in numbered:
+            return {"tools": [tool(name) for name in numbered[self.mode]]}
         names = {"image": "screenshot", "grows": "more", "slow": f"{self.name}_tool"}
         tools = [tool(names.get(self.mode, "work"))]
         return {"tools": [*tools, tool("grown")] if self.grown else tools}
@@ -137,8 +168,25 @@ class Server:
             died.write_text("once", encoding="utf-8")
             os._exit(3)
         if self.mode == "grows" and not self.grown:
-            self.grown = True
+            self.grown = 1
             self.write({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        if self.mode == "swells" or params["name"] == "tool_03":
+            self.grown += 1
+            self.write({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        if self.mode == "chatty":
+            sys.stderr.write("working\n" * 200_000)
+        if self.mode == "refuses":
+            error = {"code": -32000, "message": "quota of the desk used up"}
+            self.write({"jsonrpc": "2.0", "id": call, "error": error})
+            return
+        if self.mode in ("halves", "nothing"):
+            text = {"content": [{"type": "text", "text": "sent \ud83d to you"}]}
+            self.send(call, text if self.mode == "halves" else None)
+            return
+        if self.mode == "beside":
+            told = [{"type": "text", "text": "1 row found."}]
+            self.send(call, {"content": told, "structuredContent": {"rows": [{"id": "r-4711"}]}})
+            return
         if self.mode == "image":
             data = base64.b64encode(picture()).decode()
             blocks = [
@@ -156,11 +204,14 @@ class Server:
         text = json.dumps(told, ensure_ascii=False)
         self.send(call, {"content": [{"type": "text", "text": text}], "isError": False})
 
-    def send(self, call: Any, result: dict[str, Any]) -> None:
+    def send(self, call: Any, result: dict[str, Any] | None) -> None:
         self.write({"jsonrpc": "2.0", "id": call, "result": result})
 
     def write(self, message: dict[str, Any]) -> None:
-        sys.stdout.write(json.dumps(message) + "\n")
+        if self.mode == "nameless":
+            del message["jsonrpc"]
+        end = "\r\n" if self.mode == "marked" else "\n"
+        sys.stdout.write(json.dumps(message) + end)
         sys.stdout.flush()
 
     def note(self, text: str) -> None:

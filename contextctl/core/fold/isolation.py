@@ -20,9 +20,8 @@ def isolation(state: State, event: ResultArrived) -> Action | None:
     told = event.extra.get(ISOLATE)
     if not isinstance(told, dict):
         return None
-    if told.get("ref_shown") and not state.refs_shown:
-        state.refs_shown = True
-        state.tools_dirty = True
+    if told.get("ref_shown"):
+        state.bring_readers()
     tokens = told.get("tokens")
     rule = str(told.get("rule") or "/subagents")
     return Action(

@@ -28,6 +28,8 @@ def result_piece(
 ) -> Piece:
     """The result in ``event`` inside ``frame`` (a message without content), under a ``label``."""
     shaped = shape_arrival(state, event)
+    if _kept_readable(event):
+        state.bring_readers()
     part = f"tool_results.{event.name or 'unnamed'}"
     head = f"{label}\n" if label else ""
     framing = sum(message_parts(replace(frame, content=head or None), state.counter).values())
@@ -64,3 +66,14 @@ def stray_piece(state: State, event: ResultArrived) -> Piece:
     name = late or event.name
     label = form.format(call=event.call_id or "?", tool=name or "?")
     return result_piece(state, "note", Message(role="user"), replace(event, name=name), label)
+
+
+def _kept_readable(event: ResultArrived) -> bool:
+    """Whether text was kept beside the result (``ResultArrived.extra``): its ref can be read."""
+    kept = event.extra.get("attachments")
+    media = (
+        [str(one.get("media")) for one in kept if isinstance(one, dict)]
+        if isinstance(kept, list)
+        else []
+    )
+    return any(one.startswith("text/") or one == "application/json" for one in media)

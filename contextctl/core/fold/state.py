@@ -61,6 +61,10 @@ class State:
     tools_sent: list[tuple[bytes, int]] = field(default_factory=list)
     tool_sizes: dict[str, tuple[ToolSpec, int]] = field(default_factory=dict)
     deferred: dict[str, ToolSpec] = field(default_factory=dict)
+    resident: frozenset[str] = frozenset()
+    why_deferred: Mapping[str, str] = field(default_factory=dict)
+    sources_waiting: Mapping[str, str] = field(default_factory=dict)
+    tools_standing: frozenset[str] = frozenset()
     deferrals: dict[str, Action] = field(default_factory=dict)
     waiting_schemas: dict[str, int] = field(default_factory=dict)
     loaded: list[str] = field(default_factory=list)
@@ -138,10 +142,14 @@ class State:
         sha256 = content_hash(text)
         ref = make_ref(self.session, self.key, sha256)
         self.offloads.append(Offload(ref=ref, sha256=sha256, text=text, media=media))
+        self.bring_readers()
+        return ref
+
+    def bring_readers(self) -> None:
+        """A ref that can be read is shown: what reads it stands in the array from here on."""
         if not self.refs_shown:
             self.refs_shown = True
             self.tools_dirty = True
-        return ref
 
     def save(self) -> Saved:
         """The state as it is now, to go back to."""

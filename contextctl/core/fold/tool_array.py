@@ -31,8 +31,15 @@ def refresh_tools(state: State) -> None:
         return
     state.tools_dirty = False
     listed = _listed(state)
-    decided = split(listed, state.profile.defer, enabled=state.profile.remedies.disclose)
-    state.deferred = dict(decided.deferred)
+    decided = split(
+        listed,
+        state.profile.defer,
+        enabled=state.profile.remedies.disclose,
+        waiting=state.sources_waiting,
+        standing=state.tools_standing,
+    )
+    state.deferred, state.resident = dict(decided.deferred), frozenset(decided.resident)
+    state.why_deferred = decided.why
     base = dict(decided.resident)
     demand = on_demand(state)
     known = {spec.name for tools in listed.values() for spec in tools}
@@ -138,6 +145,13 @@ def _put(state: State, specs: Mapping[str, ToolSpec], demand: OnDemand) -> None:
     if mark != state.tools_mark:
         state.tools_changed = state.step > 0
         state.tools, state.tools_mark = tools, mark
+
+
+def array_sent(state: State) -> None:
+    """The array went out with a window: what it deferred and what it showed stay so."""
+    state.tools_changed, state.tools_sent = False, state.tool_chain
+    state.sources_waiting = {**state.sources_waiting, **state.why_deferred}
+    state.tools_standing |= state.resident
 
 
 def held_tool_tokens(state: State) -> int:

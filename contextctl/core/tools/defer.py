@@ -5,13 +5,17 @@ deferred, and with more than ``total`` tools in all every server is. The few too
 declares itself stay; they are deferred with the others only when they too are more than
 ``per_server``. Tools that a trace or a task brings are never deferred: they are called there
 without a search.
+
+A server may change its list while it is used. What the model has seen does not turn round then: a
+source that was deferred stays so, and a tool that stood in a window stands on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from contextctl.model.message import ToolSpec
 from contextctl.model.own_sources import NOT_SERVERS
@@ -38,9 +42,21 @@ class Split:
     why: Mapping[str, str] = field(default_factory=dict)
 
 
-def split(listed: Mapping[str, Sequence[ToolSpec]], rule: Defer, *, enabled: bool) -> Split:
-    """Decide for every tool of ``listed`` (by source). Of two with one name the first counts."""
-    why = _deferred_sources(listed, rule) if enabled and rule.via != "off" else {}
+def split(
+    listed: Mapping[str, Sequence[ToolSpec]],
+    rule: Defer,
+    *,
+    enabled: bool,
+    waiting: Mapping[str, str] = MappingProxyType({}),
+    standing: Collection[str] = (),
+) -> Split:
+    """Decide for every tool of ``listed`` (by source). Of two with one name the first counts.
+
+    ``waiting`` are the sources deferred so far, as in ``Split.why``; ``standing`` the names of
+    tools that a window has shown as resident.
+    """
+    on = enabled and rule.via != "off"
+    why = {**_deferred_sources(listed, rule), **waiting} if on else {}
     names = {spec.name for tools in listed.values() for spec in tools}
     if names & {SEARCH_TOOL, CALL_TOOL}:
         why = {}  # somebody else's search is at work here
@@ -50,7 +66,8 @@ def split(listed: Mapping[str, Sequence[ToolSpec]], rule: Defer, *, enabled: boo
         for spec in tools:
             if spec.name in resident or spec.name in deferred:
                 continue
-            stays = source not in why or _is_kept(spec.name, rule.always)
+            kept = spec.name in standing or _is_kept(spec.name, rule.always)
+            stays = source not in why or kept
             (resident if stays else deferred)[spec.name] = spec
     return Split(resident, deferred, {s: p for s, p in why.items() if _has(deferred, s)})
 

@@ -16,6 +16,8 @@ from contextctl.model.tool_rules import McpServer
 _TRIES = 3
 """Connections in a row that may fail before the server is given up for this run."""
 _CLOSE_S = 8.0
+_HTTP_STAND_INS = ("Server returned an error response", "Not Found")
+"""What the SDK says of an HTTP error without its status."""
 _LARGEST_EVENT = 256 * 1024 * 1024  # bytes; an image in one event is larger than the SDK's 1 MB
 
 
@@ -36,12 +38,42 @@ class Address:
     words: tuple[str, ...] = ()
 
 
+class _Line:
+    """What is known of the way to a server beside its messages: its process, its HTTP status."""
+
+    def __init__(self) -> None:
+        self.child: Child | None = None
+        self.status = ""
+        """The last answer that was an error, such as ``HTTP 401 Unauthorized``."""
+
+    def remark(self) -> str:
+        """What a server that does not answer said instead, for a person."""
+        said = self.status if self.child is None else self.child.said() or self.child.noise
+        return f"; it said '{said}'" if said else ""
+
+    async def fault(self, error: Exception) -> str:
+        """An error in one line, with how the process ended or what HTTP said."""
+        reason = reason_of(error)
+        if self.child is None:
+            return self.status if reason in _HTTP_STAND_INS and self.status else reason
+        last = await self.child.last_words()
+        if _is_end(error):
+            return f"it ended ({last})" if last else "it closed the connection"
+        return f"{reason} ({last})" if last else reason
+
+    async def see(self, response: Any) -> None:
+        """Note the status of an HTTP answer."""
+        if response.status_code >= 400:
+            self.status = f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
+
+
 class _Held:
     """One connection, kept by one task from its first to its last moment, as the SDK wants it."""
 
     def __init__(self, address: Address, list_changed: Callable[[], None]) -> None:
         self.session: Any = None
         self.noise = ""
+        self.line = _Line()
         self.over = asyncio.Event()
         self._address = address
         self._list_changed = list_changed
@@ -54,8 +86,9 @@ class _Held:
         try:
             await asyncio.wait_for(asyncio.shield(self._ready), limit)
         except TimeoutError:
+            remark = self.line.remark()
             await self.end()
-            raise ServerFault(f"it did not answer within {limit:g} s") from None
+            raise ServerFault(f"it did not answer within {limit:g} s{remark}") from None
 
     async def end(self) -> None:
         """Let it go and wait until its process is gone."""
@@ -81,7 +114,7 @@ class _Held:
     async def _serve(self, stack: AsyncExitStack) -> None:
         from contextctl.io.mcp.session import Dispatcher, client_session, shake_hands
 
-        read, write, child = await stack.enter_async_context(_streams(self._address))
+        read, write = await stack.enter_async_context(_streams(self._address, self.line))
         dispatcher = Dispatcher(read, write)
         timeout_s = self._address.rule.timeout_s
         session = client_session(dispatcher, timeout_s, self._list_changed)
@@ -89,9 +122,9 @@ class _Held:
         try:
             await shake_hands(session)
         except Exception as error:  # the SDK raises whatever the server or the transport said
-            said = child.said() if child is not None else ""
-            raise ServerFault(f"{reason_of(error)}{f': {said}' if said else ''}") from error
+            raise ServerFault(await self.line.fault(error)) from error
         self.session = session
+        child = self.line.child
         self.noise = child.noise if child is not None else ""
         if not self._ready.done():
             self._ready.set_result(None)
@@ -132,13 +165,17 @@ class Connection:
                 self.changed = False
                 tools, warnings = await read_pages(lambda at: tools_page(held.session, at))
         except TimeoutError:
-            raise ServerFault(f"it did not list its tools within {rule.timeout_s:g} s") from None
+            remark = "" if self._held is None else self._held.line.remark()
+            text = f"it did not list its tools within {rule.timeout_s:g} s{remark}"
+            raise ServerFault(text) from None
         except ServerFault:
             raise
         except Exception as error:  # the SDK raises whatever the transport raised
             raise ServerFault(f"its tools cannot be listed: {reason_of(error)}") from error
         if held.noise:
             warnings.append(f"it writes to stdout what is no message ('{held.noise}')")
+        if not tools:
+            warnings.append("it offers no tools")
         return listing(tools, rule.include, warnings)
 
     async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
@@ -168,8 +205,15 @@ class Connection:
                 limit = self.address.rule.timeout_s
                 raise ServerFault(f"no answer within {limit:g} s", sent=True) from error
             if is_closed(error):
+                child = held.line.child
+                last = "" if child is None else await child.last_words()
                 held.over.set()
-                raise ServerFault("it ended while the call was under way", sent=True) from error
+                how = f" ({last})" if last else ""
+                raise ServerFault(
+                    f"it ended while the call was under way{how}", sent=True
+                ) from error
+            if error.error.message in _HTTP_STAND_INS:
+                raise ServerFault(await held.line.fault(error), sent=True) from error
             return _error_result(error.error.message)
         except Exception as error:  # the SDK refuses an answer, or the transport fails
             raise ServerFault(reason_of(error), sent=True) from error
@@ -204,32 +248,43 @@ class Connection:
 
 
 @asynccontextmanager
-async def _streams(address: Address) -> AsyncIterator[tuple[Any, Any, Child | None]]:
+async def _streams(address: Address, line: _Line) -> AsyncIterator[tuple[Any, Any]]:
     rule = address.rule
     if rule.url is None:
         async with child_streams(address.words, rule.env) as (read, write, child):
-            yield read, write, child
+            line.child = child
+            yield read, write
         return
-    async with _http_streams(rule.url, rule.headers, rule.timeout_s) as (read, write):
-        yield read, write, None
+    async with _http_streams(rule.url, rule.headers, rule.timeout_s, line) as (read, write):
+        yield read, write
 
 
 @asynccontextmanager
 async def _http_streams(
-    url: str, headers: Mapping[str, str], timeout_s: float
+    url: str, headers: Mapping[str, str], timeout_s: float, line: _Line
 ) -> AsyncIterator[tuple[Any, Any]]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     timeout = httpx2.Timeout(timeout_s, read=max(300.0, timeout_s))
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=timeout) as client,
+        httpx2.AsyncClient(
+            headers=dict(headers), timeout=timeout, event_hooks={"response": [line.see]}
+        ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=_LARGEST_EVENT) as (
             read,
             write,
         ),
     ):
         yield read, write
+
+
+def _is_end(error: Exception) -> bool:
+    from mcp.shared.exceptions import MCPError
+
+    from contextctl.io.mcp.session import is_closed
+
+    return isinstance(error, MCPError) and is_closed(error)
 
 
 def reason_of(error: BaseException) -> str:

@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import (
     CONNECTION_CLOSED,
+    METHOD_NOT_FOUND,
     REQUEST_TIMEOUT,
     CallToolRequest,
     CallToolRequestParams,
@@ -48,6 +49,12 @@ _GONE = re.compile(
 )
 
 
+_CLOSED = re.compile(r"^(?:Connection closed|SSE stream)")
+_LATE = re.compile(r"^Request '.*' timed out$")
+_NO_SUCH_PAGE = "Not Found"
+"""What the SDK says for HTTP 404: there is no server at that address."""
+
+
 class NotSent(Exception):
     """The connection was over before the request left: asking again on a new one is safe."""
 
@@ -73,6 +80,8 @@ class Dispatcher(JSONRPCDispatcher[Any]):
         if self.over.is_set():
             raise NotSent
         raw = await super().send_raw_request(method, params, opts, **kwargs)
+        if method == "initialize":
+            return _introduced(raw)
         taken = _taken.get(None)
         if taken is None:
             return raw
@@ -115,11 +124,15 @@ async def shake_hands(session: ClientSession) -> None:
 
 
 async def tools_page(session: ClientSession, cursor: str | None) -> JsonObject:
-    """One page of the server's tools, as it sent it."""
+    """One page of the server's tools, as it sent it. A server that knows no tools has none."""
     params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-    return await _asked(
-        lambda: session.send_request(ListToolsRequest(params=params), ListToolsResult)
-    )
+    request = ListToolsRequest(params=params)
+    try:
+        return await _asked(lambda: session.send_request(request, ListToolsResult))
+    except MCPError as error:
+        if error.code == METHOD_NOT_FOUND and error.error.message != _NO_SUCH_PAGE:
+            return {}
+        raise
 
 
 async def tool_result(session: ClientSession, name: str, arguments: JsonObject) -> JsonObject:
@@ -135,13 +148,16 @@ def is_gone(error: MCPError) -> bool:
 
 
 def is_closed(error: MCPError) -> bool:
-    """Whether the connection ended while the request was under way."""
-    return error.code == CONNECTION_CLOSED
+    """Whether the connection ended while the request was under way.
+
+    Servers use the SDK's code for errors of their own, so its words decide too.
+    """
+    return error.code == CONNECTION_CLOSED and _CLOSED.search(error.error.message) is not None
 
 
 def is_late(error: MCPError) -> bool:
-    """Whether the answer did not come in time."""
-    return error.code == REQUEST_TIMEOUT
+    """Whether the answer did not come in time. Here too the SDK's words decide."""
+    return error.code == REQUEST_TIMEOUT and _LATE.search(error.error.message) is not None
 
 
 async def _asked(request: Callable[[], Awaitable[Any]]) -> JsonObject:
@@ -152,6 +168,15 @@ async def _asked(request: Callable[[], Awaitable[Any]]) -> JsonObject:
     finally:
         _taken.reset(token)
     return taken[-1]
+
+
+def _introduced(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer to ``initialize`` with what servers forget: their name, what they can do."""
+    about = raw.get("serverInfo")
+    info = about if isinstance(about, dict) else {}
+    named = {"name": "server", "version": "0", **{k: v for k, v in info.items() if v is not None}}
+    able = raw.get("capabilities")
+    return {**raw, "serverInfo": named, "capabilities": able if isinstance(able, dict) else {}}
 
 
 def _without(raw: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from contextctl.model.arguments import ArgumentsError
 from contextctl.model.failure import ARGUMENTS, ENVIRONMENT, GRANT, INDEX, TOOL
 from contextctl.model.message import Json, JsonObject, ToolSpec
 from contextctl.model.outcome import ToolOutcome
+from contextctl.model.own_tools import own_tool_names
 from contextctl.model.profile import Profile
 from contextctl.model.tool_rules import ToolRule
 
@@ -157,8 +158,10 @@ class Toolbox:
 
 
 def own_names(profile: Profile) -> tuple[str, ...]:
-    """The names of the tools that ``profile`` itself says how to run."""
-    return tuple(name for name, rule in profile.tools.items() if rule.kind != "none")
+    """The names that no server's tool gets: of the tools that ``profile`` itself says how to run,
+    and of those that contextctl offers beside them."""
+    run = tuple(name for name, rule in profile.tools.items() if rule.kind != "none")
+    return (*run, *own_tool_names(profile))
 
 
 def open_tools(profile: Profile, servers: Servers | None = None) -> Toolbox:

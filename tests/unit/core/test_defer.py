@@ -65,3 +65,15 @@ def test_a_search_of_somebody_elses_is_left_to_do_its_work() -> None:
 def test_of_two_with_one_name_the_first_counts() -> None:
     first, second = (ToolSpec("read", about, EMPTY, about) for about in ("a", "b"))
     assert split({"a": (first,), "b": (second,)}, Defer(), enabled=True).resident == {"read": first}
+
+
+def test_what_the_model_has_seen_does_not_turn_round() -> None:
+    fewer = split({"a": tools("a", 9)}, Defer(), enabled=True, waiting={"a": PER_SERVER})
+    assert (fewer.why, len(fewer.deferred)) == ({"a": PER_SERVER}, 9)
+    more = split({"a": tools("a", 12)}, Defer(), enabled=True, standing={"a_0", "a_1"})
+    assert set(more.resident) == {"a_0", "a_1"}
+    assert len(more.deferred) == 10
+    gone = split({"b": tools("b", 3)}, Defer(), enabled=True, waiting={"a": PER_SERVER})
+    assert (gone.why, gone.deferred) == ({}, {})
+    off = split({"a": tools("a", 9)}, Defer(via="off"), enabled=True, waiting={"a": PER_SERVER})
+    assert not off.deferred

@@ -1,4 +1,4 @@
-"""What a server answers: text as text, bytes beside it, structured content only where it is all."""
+"""What a server answers: text as text, bytes beside it, structured content where it says more."""
 
 from __future__ import annotations
 
@@ -23,14 +23,52 @@ def text(value: str) -> dict[str, Any]:
 
 
 def test_texts_are_joined_and_structured_content_is_not_repeated() -> None:
-    raw = {"content": [text("one"), text("two")], "structuredContent": {"a": 1}}
-    assert outcome_of_result(raw).content == "one\ntwo"
+    raw = {"content": [text("one"), text("two")], "structuredContent": {"a": "two"}}
+    outcome = outcome_of_result(raw)
+    assert (outcome.content, outcome.attachments) == ("one\ntwo", ())
 
 
-def test_structured_content_alone_is_the_result() -> None:
-    raw: dict[str, Any] = {"content": [], "structuredContent": {"名": [1.5, "ü"]}}
+@pytest.mark.parametrize("blocks", [[], [text("")], [text(" \n")], None])
+def test_structured_content_alone_is_the_result(blocks: list[dict[str, Any]] | None) -> None:
+    raw: dict[str, Any] = {"content": blocks, "structuredContent": {"名": [1.5, "ü"]}}
     assert json.loads(outcome_of_result(raw).content) == {"名": [1.5, "ü"]}
     assert "名" in outcome_of_result(raw).content
+
+
+@pytest.mark.parametrize(
+    ("blocks", "structured"),
+    [
+        ([text('{"rows": [1, 2], "name": "\\u540d"}')], {"rows": [1, 2], "name": "名"}),
+        ([text("3 orders, newest 4711")], {"count": 3, "newest": "4711", "more": False}),
+        ([text('{"id": "a1"}'), text('{"id": "\\u00fc"}')],
+         {"result": [{"id": "a1"}, {"id": "ü"}]}),
+        ([text("a picture"), {"type": "image", "data": b64(b"GIF8"), "mimeType": "image/gif"}],
+         {"result": [text("a picture"),
+                     {"type": "image", "data": b64(b"GIF8"), "mimeType": "image/gif"}]}),
+    ],
+)  # fmt: skip
+def test_what_the_blocks_say_already_is_not_kept_again(
+    blocks: list[dict[str, Any]], structured: dict[str, Any]
+) -> None:
+    outcome = outcome_of_result({"content": blocks, "structuredContent": structured})
+    assert [one.media for one in outcome.attachments if one.media == "application/json"] == []
+
+
+def test_what_only_the_structured_content_says_is_kept_beside_the_text() -> None:
+    rows = {"rows": [{"id": 4711, "状态": "late"}]}
+    raw = {"content": [text("Read 1 row; see the structured content.")], "structuredContent": rows}
+    outcome = outcome_of_result(raw)
+    assert outcome.content == "Read 1 row; see the structured content."
+    (kept,) = outcome.attachments
+    assert kept.media == "application/json"
+    assert json.loads(kept.data) == rows
+    assert kept.place == len(outcome.content)
+
+
+def test_content_that_is_no_list_of_blocks_is_taken_as_it_is_meant() -> None:
+    assert outcome_of_result({"content": "plain"}).content == "plain"
+    assert outcome_of_result({"content": text("one block")}).content == "one block"
+    assert outcome_of_result({"content": ["a", text("b")]}).content == "a\nb"
 
 
 def test_bytes_stand_beside_the_text_each_at_its_place() -> None:
@@ -58,7 +96,7 @@ def test_resources_are_text_or_bytes_and_links_are_told() -> None:
         },
         {"type": "resource_link", "name": "b", "uri": "file:///b.md", "mimeType": "text/markdown"},
         {"type": "hologram", "depth": 3},
-        "no block",
+        7,
     ]
     outcome = outcome_of_result({"content": blocks})
     assert outcome.content == (
@@ -76,9 +114,7 @@ def test_a_tool_that_failed_says_so_even_without_words() -> None:
     assert silent.content
 
 
-@pytest.mark.parametrize(
-    "raw", [{}, {"content": None}, {"content": "text"}, {"content": [None, 5]}]
-)
+@pytest.mark.parametrize("raw", [{}, {"content": None}, {"content": 5}, {"content": [None, 5]}])
 def test_an_answer_that_is_none_is_an_empty_result(raw: dict[str, Any]) -> None:
     assert outcome_of_result(raw).content == ""
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -141,6 +142,41 @@ class TestOverStdio:
             assert running.call("work", {}).status == "ok"
             assert len([text for text in running.warnings if "'loud'" in text]) == 1
 
+    @pytest.mark.parametrize("mode", ["marked", "nameless", "chatty"])
+    def test_what_servers_get_wrong_without_harm_is_passed_over(self, mode):
+        with opened(odd=hostile(mode)) as running:
+            assert names(running) == ["work"]
+            assert running.call("work", {"a": 1}).status == "ok"
+            assert running.call("work", {"a": 2}).status == "ok"
+            assert running.warnings == []
+
+    def test_an_error_of_the_server_is_its_tools_error_whatever_its_code(self):
+        with opened(poor=hostile("refuses")) as running:
+            refused = running.call("work", {})
+            assert refused.content == "error: quota of the desk used up"
+            assert refused.failure == "execution.tool"
+
+    def test_an_answer_that_is_hardly_one_comes_at_once(self):
+        with opened(js=hostile("halves"), void=hostile("nothing")) as running:
+            began = time.monotonic()
+            assert running.call("js__work", {}).content == "sent \N{REPLACEMENT CHARACTER} to you"
+            nothing = running.call("void__work", {})
+            assert nothing.status == "error"
+            assert "null" in nothing.content
+            assert time.monotonic() - began < 5  # the time limit is 20 s
+
+    def test_a_server_without_tools_is_told_of_and_no_fault(self):
+        with opened(words=hostile("prompts"), polite=polite()) as running:
+            assert "greet" in names(running)
+            assert running.missing == []
+            (told,) = running.warnings
+            assert "'words'" in told
+            assert "no tools" in told
+
+    def test_a_server_that_dies_says_how(self, tmp_path):
+        with opened(frail=hostile("dies", "--log", tmp_path / "log")) as running:
+            assert "exit code 3" in running.call("work", {}).content
+
     def test_a_server_that_dies_is_started_again_and_nothing_is_repeated(self, tmp_path):
         log = tmp_path / "log"
         with opened(frail=hostile("dies", "--log", log)) as running:
@@ -189,6 +225,11 @@ class TestThatCannotStart:
             ({"command": [sys.executable, "no_such_file.py"]}, "no_such_file.py"),
             ({"command": ["no-such-program"]}, "no program 'no-such-program'"),
             (hostile("mute", timeout_s=1), "1 s"),
+            (hostile("leaves"), "it ended (exit code 3: error: no token was given)"),
+            (
+                {"command": ["sh", "-c", "echo Ok to install? >&2; sleep 9"], "timeout_s": 1},
+                "it said 'Ok to install?'",
+            ),
             ({"url": "http://127.0.0.1:9/mcp", "timeout_s": 5}, "onnect"),
         ],
     )
@@ -240,6 +281,28 @@ class TestOverHttp:
             assert gone.status == "error"
             assert gone.failure == "execution.environment"
 
+    @pytest.mark.parametrize(("status", "says"), [(401, "HTTP 401"), (404, "HTTP 404")])
+    def test_a_server_that_lets_nobody_in_says_so(self, status, says):
+        class Closed(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"]))
+                self.send_response(status)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        web = ThreadingHTTPServer(("127.0.0.1", 0), Closed)
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        far = {"url": f"http://127.0.0.1:{web.server_port}/mcp", "timeout_s": 10}
+        try:
+            with pytest.raises(ToolError, match=says):
+                open_servers(profile({"far": far}))
+        finally:
+            web.shutdown()
+            web.server_close()
+
 
 class TestInTheToolbox:
     def box(self, rules: Profile) -> Toolbox:
@@ -263,6 +326,18 @@ class TestInTheToolbox:
         with closing(self.box(rules)) as box:
             assert box.call("greet", "{}").content == "mine\n"
             assert box.call("polite__greet", '{"name": "Li"}').content == "hello Li"
+
+    def test_a_servers_tool_is_never_taken_for_one_of_contextctls_own(self):
+        rules = profile({"web": hostile("crowd")})
+        with closing(self.box(rules)) as box:
+            offered = [spec.name for spec in box.specs()]
+            assert offered[:3] == ["web__tool_search", "web__fetch", "tool_00"]
+            assert json.loads(box.call("web__fetch", "{}").content)["tool"] == "fetch"
+
+    def test_a_rule_for_a_name_of_ours_means_the_servers_tool(self):
+        rules = profile({"web": hostile("crowd")}, tools={"fetch": {"result": {"max_tokens": 900}}})
+        with closing(self.box(rules)) as box:
+            assert [spec.name for spec in box.specs()][1] == "fetch"
 
     def test_no_secret_of_the_profile_comes_back(self):
         rules = profile({"polite": polite()})
