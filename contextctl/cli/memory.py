@@ -111,7 +111,11 @@ def search(
     Example:  contextctl memory search "where to ship" --subject user:7
     """
     with _opened(store, profile, create=False) as (memory, rule):
-        found = Memories(memory, rule, _named(subject)).recall(question, limit) if memory else ()
+        found = (
+            Memories(memory, rule, _named(subject)).recall(question, limit, count=False)
+            if memory
+            else ()
+        )
     if output is Format.json:
         listed: list[Json] = [{**one.memory.to_json(), "relevance": one.relevance} for one in found]
         show_json({"question": question, "memories": listed})

@@ -122,7 +122,7 @@ def _run(
         with (
             closing(store),
             closing(own),
-            closing(open_state(order.profile, Path.cwd())) as state,
+            closing(open_state(order.profile, Path.cwd(), dry=order.dry_run)) as state,
             closing(_leases(order.profile, folder, str(about["run_id"]))) as leases,
             closing(AuditWriter(order.profile.stores.audit, folder.path)) as audit,
         ):

@@ -68,6 +68,7 @@ from contextctl.model.task import Task
 from contextctl.run.extract import found_candidates
 from contextctl.run.memories import Memories
 from contextctl.run.own_tools import arguments_of
+from contextctl.run.remembered import Remembered
 
 if TYPE_CHECKING:
     from contextctl.run.live import Live
@@ -116,12 +117,16 @@ class MemoryWatch:
 
 
 class TaskState:
-    """Plan and memory for the tasks of one profile. ``store`` is None where memory is off."""
+    """Plan and memory for the tasks of one profile. ``store`` is None where memory is off.
 
-    def __init__(self, profile: Profile, store: MemoryStore | None) -> None:
+    ``dry``: memory is looked at, and not even a recall is counted.
+    """
+
+    def __init__(self, profile: Profile, store: MemoryStore | None, *, dry: bool = False) -> None:
         self.profile = profile
+        self._dry = dry
         self._store = store
-        self._memories: dict[tuple[str, str], Memories] = {}
+        self._subjects: dict[str, Remembered] = {}
         self._lock = threading.Lock()
 
     @property
@@ -146,11 +151,11 @@ class TaskState:
         """The memory of the task's subject; None without one, or where memory is off."""
         if self._store is None or not task.subject:
             return None
-        key = (task.subject, session)
+        rule, subject = self.profile.memory, task.subject
         with self._lock:
-            if key not in self._memories:
-                self._memories[key] = Memories(self._store, self.profile.memory, *key)
-            return self._memories[key]
+            shared = self._subjects.get(subject) or Remembered(self._store, rule, subject)
+            self._subjects[subject] = shared
+        return Memories(self._store, rule, subject, session, shared)
 
     def opening(self, task: Task, session: str) -> list[Event]:
         """What stands before the first message: the tools, and what is remembered."""
@@ -163,7 +168,7 @@ class TaskState:
             tools = tuple(spec for spec in MEMORY_TOOLS.values() if spec.name in self.names)
             events += [ToolsListed(MEMORY, tools), *self._index(memories)]
             question = _question(task)
-            found = memories.recall(question)
+            found = memories.recall(question, count=not self._dry)
             if found:
                 items = tuple(read_item(one.memory) for one in found)
                 events.append(MemoryRead(one_line(question), items))
@@ -286,11 +291,15 @@ class TaskState:
             self._store.close()
 
 
-def open_state(profile: Profile, base: Path) -> TaskState:
+def open_state(profile: Profile, base: Path, *, dry: bool = False) -> TaskState:
     """The state that tasks of ``profile`` share. Memory is in ``.contextctl`` below ``base``,
-    unless the profile names a database. Raises ``StoreError``."""
-    store = open_memory(profile.stores.memory, base / HOME) if profile.memory.enabled else None
-    return TaskState(profile, store)
+    unless the profile names a database; what has expired is deleted. Raises ``StoreError``."""
+    if not profile.memory.enabled:
+        return TaskState(profile, None, dry=dry)
+    store = open_memory(profile.stores.memory, base / HOME)
+    if store is not None and not dry:
+        store.expire()
+    return TaskState(profile, store, dry=dry)
 
 
 def facts_with(result: ResultArrived) -> tuple[Event, ...]:

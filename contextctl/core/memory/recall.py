@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextctl.core.memory.days import asked_days, day_number, day_word
@@ -47,49 +47,86 @@ class Nearness:
 
 
 class MemoryIndex:
-    """The memories of one subject, to be searched many times. A changed set needs a new index."""
+    """The memories of one subject, to be searched many times; it changes one memory at a time."""
 
-    def __init__(self, memories: Iterable[Memory]) -> None:
-        self.memories = tuple(memories)
+    def __init__(self, memories: Iterable[Memory] = ()) -> None:
         self._index = Bm25(_WEIGHTS)
+        self._memories: list[Memory | None] = []
         self._terms: list[frozenset[str]] = []
-        for memory in self.memories:
-            fields = _fields(memory)
-            self._index.add(fields)
-            self._terms.append(frozenset(terms(" ".join(fields.values()))))
-        self._having = Counter(term for own in self._terms for term in own)
+        self._having: Counter[str] = Counter()
+        self._numbers: dict[str, int] = {}
+        self._limited: set[int] = set()  # those that expire, or belong to a session
+        for memory in memories:
+            self.put(memory)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def rows(self, now: str = "", session: str | None = None) -> Iterator[Memory]:
+        """The memories that hold at ``now`` (an ISO time; empty: at any) and that ``session`` may
+        see: its own and those of no session. None: those of all sessions."""
+        for memory in self._memories:
+            if memory is not None and _holds(memory, now, session):
+                yield memory
+
+    def put(self, memory: Memory) -> None:
+        """Take ``memory`` in, in the place of what had its id."""
+        self.drop(memory.id)
+        fields = _fields(memory)
+        own = frozenset(terms(" ".join(fields.values())))
+        self._numbers[memory.id] = self._index.add(fields)
+        self._memories.append(memory)
+        self._terms.append(own)
+        self._having.update(own)
+        if memory.expires_at or memory.session:
+            self._limited.add(self._numbers[memory.id])
+
+    def drop(self, memory_id: str) -> None:
+        """Forget the memory of that id, where it is here."""
+        number = self._numbers.pop(memory_id, None)
+        if number is None:
+            return
+        self._index.remove(number, self._terms[number])
+        self._having.subtract(self._terms[number])
+        self._memories[number], self._terms[number] = None, frozenset()
+        self._limited.discard(number)
 
     def recall(
         self,
         question: str,
-        today: str,
+        now: str,
         rule: MemoryRule,
         *,
         limit: int | None = None,
         nearness: Nearness | None = None,
+        session: str | None = None,
     ) -> tuple[Recalled, ...]:
         """At most ``limit`` (``rule.max_items`` by default) memories that fit ``question``.
 
-        ``today`` is an ISO date: what a memory's age is counted from.
+        ``now`` is an ISO date or time: what a memory's age is counted from, and when it must not
+        have expired.
         """
         asked = f"{question} {asked_days(question)}"
         weights = self._weights(query_terms(asked))
+        hidden = self._hidden(now, session)
         shared = {
             hit.number: (hit.score, self._relevance(hit.number, weights))
-            for hit in self._index.search(asked, _CANDIDATES)
+            for hit in self._index.search(asked, _CANDIDATES + len(hidden))
+            if hit.number not in hidden
         }
         best = max((score for score, _ in shared.values()), default=1.0)
         fits = max((relevance for _, relevance in shared.values()), default=0.0)
         # The best has to fit; then what comes with it may fit less well.
         enough = rule.min_relevance * (BESIDE if fits >= rule.min_relevance else 1)
         recalled = []
-        for number, near in self._considered(shared, nearness):
-            memory = self.memories[number]
+        for number, near in self._considered(shared, hidden, nearness):
+            memory = self._memories[number]
             score, relevance = shared.get(number, (0.0, 0.0))
-            if relevance < enough and not (nearness and near >= nearness.enough):
+            is_near = nearness is not None and near >= nearness.enough
+            if memory is None or (relevance < enough and not is_near):
                 continue
             rank = score / best + NEARNESS * max(near, 0.0)
-            rank *= _age_weight(memory, today, rule) / (1 + memory.bad)
+            rank *= _age_weight(memory, now, rule) / (1 + memory.bad)
             recalled.append(Recalled(memory, round(max(relevance, near), 6), rank))
         recalled.sort(key=lambda one: (round(one.score, 9), one.memory.updated_at), reverse=True)
         return tuple(_one_version(recalled)[: rule.max_items if limit is None else limit])
@@ -97,7 +134,7 @@ class MemoryIndex:
     def _weights(self, asked: Sequence[str]) -> dict[str, float]:
         """What each term of a question says: the rarer among many memories, the more. A subject
         with few memories is taken for one of many, or every word of them would be common."""
-        count = len(self.memories) + OTHERS
+        count = len(self) + OTHERS
         return {
             term: math.log(1 + (count - self._having[term] + 0.5) / (self._having[term] + 0.5))
             * (SEAM if is_pair(term) and not self._having[term] else 1)
@@ -111,17 +148,30 @@ class MemoryIndex:
         whole = sum(weights.values())
         return min(had / whole * len(weights) ** 0.5 / 2, 1.0) if whole else 0.0
 
+    def _hidden(self, now: str, session: str | None) -> frozenset[int]:
+        """The numbers of memories that are not to be seen."""
+        limited = ((number, self._memories[number]) for number in self._limited)
+        return frozenset(n for n, one in limited if one and not _holds(one, now, session))
+
     def _considered(
-        self, shared: Mapping[int, object], nearness: Nearness | None
+        self, shared: Mapping[int, object], hidden: Container[int], nearness: Nearness | None
     ) -> list[tuple[int, float]]:
         """The numbers of memories that may fit, each with its nearness."""
         if nearness is None:
             return [(number, 0.0) for number in shared]
-        return [
-            (number, near)
-            for number, memory in enumerate(self.memories)
-            if (near := nearness.of.get(memory.id, 0.0)) >= nearness.enough or number in shared
-        ]
+        near = {
+            number: one
+            for name, one in nearness.of.items()
+            if (number := self._numbers.get(name)) is not None
+            and (number in shared or (one >= nearness.enough and number not in hidden))
+        }
+        return [*near.items(), *((number, 0.0) for number in shared if number not in near)]
+
+
+def _holds(memory: Memory, now: str, session: str | None) -> bool:
+    """Whether a memory has not expired and may be seen in ``session``."""
+    is_over = bool(memory.expires_at and now) and memory.expires_at <= now
+    return not is_over and (session is None or memory.session in ("", session))
 
 
 def is_newer(one: Memory, other: Memory) -> bool:
@@ -134,10 +184,10 @@ def _fields(memory: Memory) -> dict[str, str]:
     return {"text": memory.text, "key": key, "day": day_word(memory.updated_at)}
 
 
-def _age_weight(memory: Memory, today: str, rule: MemoryRule) -> float:
-    if not (_DAY.match(memory.updated_at) and _DAY.match(today)):
+def _age_weight(memory: Memory, now: str, rule: MemoryRule) -> float:
+    if not (_DAY.match(memory.updated_at) and _DAY.match(now)):
         return 1.0
-    age = max(day_number(today) - day_number(memory.updated_at), 0)
+    age = max(day_number(now) - day_number(memory.updated_at), 0)
     return float(1 - RECENCY + RECENCY * 0.5 ** (age / rule.half_life_days))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextctl.core.search.terms import is_pair, query_terms, terms
@@ -46,9 +46,10 @@ class Bm25:
         self._postings: dict[str, dict[int, float]] = {}
         self._lengths: list[float] = []
         self._total = 0.0
+        self._removed = 0
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self._lengths) - self._removed
 
     def add(self, fields: Mapping[str, str] | str) -> int:
         """Add a text, or a text in fields; returns its number."""
@@ -68,6 +69,17 @@ class Bm25:
         self._total += length
         return number
 
+    def remove(self, number: int, having: Iterable[str]) -> None:
+        """Take a text out again; ``having`` are its terms, of all its fields. Others keep their
+        numbers."""
+        for term in having:
+            postings = self._postings.get(term)
+            if postings is not None and postings.pop(number, None) is not None and not postings:
+                del self._postings[term]
+        self._total -= self._lengths[number]
+        self._lengths[number] = 0.0
+        self._removed += 1
+
     def search(self, question: str, limit: int = 5) -> tuple[Hit, ...]:
         """The ``limit`` texts that fit ``question`` best; of equals, the one added last is first.
 
@@ -85,7 +97,7 @@ class Bm25:
 
     def _weighed(self, asked: Sequence[str]) -> list[tuple[float, str]]:
         """Each term of a question with its weight, the rarest first; unknown ones before all."""
-        count = len(self._lengths)
+        count = len(self)
         out = []
         for term in asked:
             having = len(self._postings.get(term, ()))
@@ -95,7 +107,7 @@ class Bm25:
     def _scores(self, weighed: Sequence[tuple[float, str]], limit: int) -> dict[int, float]:
         """The score of every text that may still be among the best."""
         fixed = K1 * (1 - B)
-        by_length = K1 * B * len(self._lengths) / (self._total or 1.0)
+        by_length = K1 * B * len(self) / (self._total or 1.0)
         known = [(weight, self._postings[t]) for weight, t in weighed if t in self._postings]
         scores: dict[int, float] = {}
         left = sum(weight for weight, _ in known) * (K1 + 1)

@@ -29,6 +29,7 @@ from contextctl.model.memory import CURRENT, HELD, Candidate, Change, Memory, Wr
 from contextctl.model.memory_keys import key_of_text, normal_key
 
 FILE = "memory.db"
+_AT_ONCE = 500
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -76,6 +77,7 @@ class MemoryStore:
         """Note that a candidate was refused; its text is not kept, since it may be the reason."""
         with self._writing("note a refusal") as rows:
             memory = Memory("", storable(candidate.subject), candidate.kind, "", "")
+            rows.lock(memory.subject)
             rows.note("refused", memory, by, code=code)
 
     def rows(
@@ -106,6 +108,22 @@ class MemoryStore:
             found = [Memory(**dict(row)) for row in connection.execute(query).mappings()]
         return tuple(sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True))
 
+    def changed(self, subject: str, since: int) -> tuple[int, frozenset[str], tuple[Memory, ...]]:
+        """What became of a subject's memories after change ``since``: the number of the last
+        change, the ids of all that were touched, and those of them that are remembered now."""
+        import sqlalchemy as sa
+
+        log, table, name = log_table().c, memory_table(), storable(subject)
+        query = sa.select(log.number, log.memory_id).where(log.subject == name, log.number > since)
+        with self._store.reading("read changes of memory") as connection:
+            lines = connection.execute(query).all()
+            ids = frozenset(line[1] for line in lines)
+            found: list[Memory] = []
+            for some in _some(sorted(ids)):
+                rows = table.select().where(table.c.id.in_(some), table.c.state == CURRENT)
+                found += (Memory(**dict(row)) for row in connection.execute(rows).mappings())
+        return max((line[0] for line in lines), default=since), ids, tuple(found)
+
     def get(self, memory_id: str, subject: str | None = None) -> Memory:
         """The memory of that id. Raises ``UsageError`` when ``subject`` has none such."""
         with self._store.reading("read a memory") as connection:
@@ -118,23 +136,22 @@ class MemoryStore:
         self, memory_id: str, candidate: Candidate, by: str = "", at: datetime | None = None
     ) -> Written:
         """Put another text in the place of a memory's; it keeps its id and its slot."""
-        before = self.get(memory_id)
-        after = replace(
-            before, text=storable(candidate.text), source=candidate.source, turn=candidate.turn,
-            confidence=candidate.confidence, updated_at=_iso(at or datetime.now(UTC)), bad=0,
-        )  # fmt: skip
         with self._writing("correct a memory") as rows:
+            before = self._still(rows, memory_id)
+            after = replace(
+                before, text=storable(candidate.text), source=candidate.source, turn=candidate.turn,
+                confidence=candidate.confidence, updated_at=_iso(at or datetime.now(UTC)), bad=0,
+            )  # fmt: skip
             rows.change(before, after, "corrected", by)
         return Written("changed", before.id)
 
     def confirm(self, memory_id: str, by: str = "", at: datetime | None = None) -> Written:
         """Let a held memory in: it takes the place of what stands in its slot."""
-        held = self.get(memory_id)
-        if held.state != HELD:
-            return Written("same", held.id)
         now = _iso(at or datetime.now(UTC))
         with self._writing("confirm a memory") as rows:
-            rows.lock(held.subject)
+            held = self._still(rows, memory_id)
+            if held.state != HELD:
+                return Written("same", held.id)
             before = rows.in_slot(replace(held, state=CURRENT))
             if before is not None:
                 rows.remove([before], "superseded", by)
@@ -147,6 +164,7 @@ class MemoryStore:
         """Delete memories, their texts in the audit too; the ids that were there."""
         wanted = list(memories)
         with self._writing("forget memories") as rows:
+            rows.lock(*(one.subject for one in wanted))
             found = [one for one in wanted if rows.by_id(one.id) is not None]
             rows.remove(found, "forgotten", by)
         return tuple(one.id for one in found)
@@ -159,6 +177,8 @@ class MemoryStore:
         query = sa.select(table).where(table.c.expires_at != "", table.c.expires_at <= now)
         with self._writing("delete expired memories") as rows:
             found = [Memory(**dict(row)) for row in rows.connection.execute(query).mappings()]
+            rows.lock(*(one.subject for one in found))
+            found = [one for one in found if rows.by_id(one.id) == one]
             rows.remove(found, "expired", "contextctl")
         return tuple(one.id for one in found)
 
@@ -168,9 +188,9 @@ class MemoryStore:
 
     def complain(self, memory_id: str, by: str = "") -> None:
         """Note that a memory was of no use or wrong: it ranks lower from now on."""
-        memory = self.get(memory_id)
-        self._count("bad", [memory_id], "note a complaint")
         with self._writing("note a complaint") as rows:
+            memory = self._still(rows, memory_id)
+            rows.count("bad", [memory_id])
             rows.note("complaint", memory, by)
 
     def log(self, subject: str | None = None, memory_id: str | None = None) -> tuple[Change, ...]:
@@ -196,23 +216,24 @@ class MemoryStore:
         with self._store.reading("read the version of memory") as connection:
             return int(connection.execute(query).scalar() or 0)
 
-    def vectors(self, subject: str) -> dict[str, tuple[str, bytes]]:
+    def vectors(self, ids: Iterable[str]) -> dict[str, tuple[str, bytes]]:
         """By memory id: the hash of the text a vector is of, and the vector."""
         import sqlalchemy as sa
 
-        vector, memory = vector_table().c, memory_table().c
-        query = (
-            sa.select(vector.memory_id, vector.of_text, vector.vector)
-            .join_from(vector_table(), memory_table(), vector.memory_id == memory.id)
-            .where(memory.subject == storable(subject))
-        )
+        vector = vector_table().c
+        query = sa.select(vector.memory_id, vector.of_text, vector.vector)
+        out: dict[str, tuple[str, bytes]] = {}
         with self._store.reading("read vectors") as connection:
-            return {row[0]: (row[1], bytes(row[2])) for row in connection.execute(query)}
+            for some in _some(list(ids)):
+                found = connection.execute(query.where(vector.memory_id.in_(some)))
+                out |= {row[0]: (row[1], bytes(row[2])) for row in found}
+        return out
 
-    def keep_vectors(self, vectors: Mapping[str, tuple[str, bytes]]) -> None:
-        """Write vectors of memories, in the place of older ones."""
+    def keep_vectors(self, subject: str, vectors: Mapping[str, tuple[str, bytes]]) -> None:
+        """Write vectors of a subject's memories, in the place of older ones."""
         table = vector_table()
         with self._writing("write vectors") as rows:
+            rows.lock(storable(subject))  # nobody else deletes one of them now, or writes it too
             for name, (of_text, vector) in vectors.items():
                 rows.connection.execute(table.delete().where(table.c.memory_id == name))
                 if rows.by_id(name) is not None:  # deleted since: then nothing of it is kept
@@ -230,6 +251,16 @@ class MemoryStore:
             if not self._store.is_postgres:
                 connection.exec_driver_sql("PRAGMA secure_delete=ON")
             yield MemoryRows(connection)
+
+    def _still(self, rows: MemoryRows, memory_id: str) -> Memory:
+        """The memory as it is now that nobody else can change it. Raises ``UsageError``."""
+        found = rows.by_id(memory_id)
+        if found is not None:
+            rows.lock(found.subject)
+            found = rows.by_id(memory_id)
+        if found is None:
+            raise UsageError(f"no memory '{memory_id}' in '{self.name}'; memory ls shows their ids")
+        return found
 
     def _count(self, column: str, ids: Sequence[str], doing: str) -> None:
         if ids:
@@ -282,6 +313,11 @@ def _refreshed(before: Memory, again: Memory) -> Memory:
         expires_at=again.expires_at,
         confidence=max(before.confidence, again.confidence),
     )
+
+
+def _some(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """A few hundred at a time: a statement takes only so many."""
+    return (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
 
 
 def _iso(moment: datetime) -> str:

@@ -1,13 +1,14 @@
 """How near memories are in meaning to a question, where a sentence encoder is installed.
 
-A memory is encoded once; its vector stands beside it in the store and goes with it. What has no
-vector yet is encoded when it is first looked for, some at a time: the rest is found by its words.
+A memory is encoded once; its vector stands beside it in the store and goes with it. What was there
+before the encoder is encoded some at a time, whenever a subject's memories are opened: until then
+it is found by its words.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -26,32 +27,50 @@ class Meaning:
         self._store = store
         self._subject = subject
         self._embedder = embedder
-        self._ids: list[str] = []
-        self._vectors: list[Any] = []
+        self._rows: dict[str, int] = {}
+        self._matrix: Any = None
 
-    def refresh(self, memories: Sequence[Memory]) -> None:
-        """Take in which memories there are now, newest first."""
-        import numpy as np
-
-        kept = self._store.vectors(self._subject)
+    def refresh(self, gone: Iterable[str], memories: Sequence[Memory]) -> None:
+        """Take in what changed: ids that are touched, and the memories there are of them, newest
+        first."""
+        for name in gone:
+            self._rows.pop(name, None)
         hashes = {memory.id: _hash(memory.text) for memory in memories}
+        kept = self._store.vectors(hashes)
         missing = [m for m in memories if kept.get(m.id, ("", b""))[0] != hashes[m.id]][:AT_ONCE]
-        if missing:
-            fresh = self._embedder.vectors([memory.text for memory in missing])
-            made = {
-                memory.id: (hashes[memory.id], np.asarray(one, dtype="<f2").tobytes())
-                for memory, one in zip(missing, fresh, strict=True)
-            }
-            self._store.keep_vectors(made)
+        made = self._made(missing, hashes)
+        if made:
+            self._store.keep_vectors(self._subject, made)
             kept |= made
-        self._ids = [m.id for m in memories if kept.get(m.id, ("", b""))[0] == hashes[m.id]]
-        self._vectors = [np.frombuffer(kept[name][1], dtype="<f2") for name in self._ids]
+        self._stack({n: vector for n, (of_text, vector) in kept.items() if of_text == hashes[n]})
 
     def near(self, question: str) -> dict[str, float]:
         """The nearness of each memory by its id, from -1 to 1."""
-        if not self._ids:
+        if not self._rows:
             return {}
-        return dict(zip(self._ids, self._embedder.likeness(question, self._vectors), strict=True))
+        (asked,) = self._embedder.vectors([question])
+        nearness = (self._matrix @ asked).tolist()
+        return {name: nearness[row] for name, row in self._rows.items()}
+
+    def _made(self, missing: Sequence[Memory], hashes: dict[str, str]) -> dict[str, Any]:
+        import numpy as np
+
+        fresh = self._embedder.vectors([memory.text for memory in missing])
+        return {
+            memory.id: (hashes[memory.id], np.asarray(one, dtype="<f2").tobytes())
+            for memory, one in zip(missing, fresh, strict=True)
+        }
+
+    def _stack(self, vectors: dict[str, bytes]) -> None:
+        """Put vectors under those that still count."""
+        import numpy as np
+
+        if not vectors:
+            return
+        new = np.stack([np.frombuffer(one, dtype="<f2") for one in vectors.values()])
+        old = [] if self._matrix is None else [self._matrix[list(self._rows.values())]]
+        self._matrix = np.concatenate([*old, new.astype("<f4")])
+        self._rows = {name: row for row, name in enumerate([*self._rows, *vectors])}
 
 
 def open_meaning(store: MemoryStore, subject: str, *, wanted: bool | None) -> Meaning | None:

@@ -49,6 +49,8 @@ class MemoryRows:
         """Another text in the same slot, under the same id."""
         kept = replace(after, id=before.id, created_at=before.created_at, hits=before.hits)
         self.update(kept)
+        vectors = vector_table()
+        self.connection.execute(vectors.delete().where(vectors.c.memory_id == kept.id))
         self.note(action, kept, by, before=before.text, after=kept.text)
 
     def remove(self, memories: Sequence[Memory], action: str, by: str) -> None:
@@ -90,13 +92,15 @@ class MemoryRows:
         update = table.update().where(table.c.id.in_(list(ids)))
         self.connection.execute(update.values({column: table.c[column] + 1}))
 
-    def lock(self, subject: str) -> None:
-        """One writer at a time for a subject; a SQLite writer has the whole file already."""
+    def lock(self, *subjects: str) -> None:
+        """One writer at a time for a subject, so that its changes are numbered in the order in
+        which they are seen; a SQLite writer has the whole file already."""
         import sqlalchemy as sa
 
         if self.connection.dialect.name == "postgresql":
             lock = sa.text("SELECT pg_advisory_xact_lock(hashtext(:subject))")
-            self.connection.execute(lock, {"subject": f"contextctl memory {subject}"})
+            for subject in sorted(set(subjects)):  # in one order, or two writers wait for ever
+                self.connection.execute(lock, {"subject": f"contextctl memory {subject}"})
 
     def _one(self, *where: ColumnElement[bool]) -> Memory | None:
         query = memory_table().select().where(*where)

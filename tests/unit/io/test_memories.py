@@ -186,3 +186,62 @@ def test_texts_of_any_kind_come_back(store: MemoryStore) -> None:
 def test_looking_makes_no_file(tmp_path: Path) -> None:
     assert open_memory("sqlite", tmp_path / "none", create=False) is None
     assert not (tmp_path / "none").exists()
+
+
+def test_whoever_follows_the_changes_misses_none(address: str, tmp_path: Path) -> None:
+    """Changes are numbered in the order in which they can be seen, whoever makes them."""
+    opened = [open_memory(address, tmp_path) for _ in range(4)]
+    stores = [store for store in opened if store is not None]
+    assert len(stores) == 4
+    *writers, reader = stores
+    over, seen, version = threading.Event(), set[str](), 0
+
+    def work(store: MemoryStore, name: str) -> None:
+        for number in range(25):
+            written = store.write(fact(f"{name} says {number}", f"{name} {number}"))
+            store.keep_vectors("user:1", {written.id: ("hash", b"vector")})
+            if number % 5 == 0:
+                store.forget([store.get(written.id)])
+
+    threads = [
+        threading.Thread(target=work, args=(store, f"w{number}"))
+        for number, store in enumerate(writers)
+    ]
+    for thread in threads:
+        thread.start()
+    while not over.is_set():
+        if not any(thread.is_alive() for thread in threads):
+            over.set()  # and look once more
+        version, touched, _ = reader.changed("user:1", version)
+        seen |= touched
+    left = {row.id for row in reader.rows("user:1")}
+    assert len(left) == 3 * 20
+    assert len(seen) == 3 * 25
+    assert set(reader.vectors(seen)) == left
+    for store in stores:
+        store.close()
+
+
+def test_one_vector_written_by_many_stands_once(address: str, tmp_path: Path) -> None:
+    stores = [open_memory(address, tmp_path) for _ in range(4)]
+    name = stores[0].write(fact("dislikes star anise")).id if stores[0] else ""
+    faults: list[Exception] = []
+
+    def work(store: MemoryStore | None) -> None:
+        try:
+            for _ in range(10):
+                assert store is not None
+                store.keep_vectors("user:1", {name: ("hash", b"vector")})
+        except Exception as error:  # noqa: BLE001  # whatever it is, the test tells it
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(store,)) for store in stores]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    for store in stores:
+        if store is not None:
+            assert store.vectors([name]) == {name: ("hash", b"vector")}
+            store.close()
