@@ -16,6 +16,7 @@ from contextctl.core.digest.lines import (
     digest_lines,
     step_facts,
 )
+from contextctl.core.fold.joined import join_stretches, store_stretch
 from contextctl.core.fold.state import State
 from contextctl.core.fold.stretches import Unit, stretch_texts, units_from
 from contextctl.core.fold.view import Piece, Stretch, message_bytes
@@ -95,9 +96,9 @@ def stretches(state: State, zone: Zone) -> tuple[Stretch, ...]:
         elif known is not None and id(piece) in gone:
             out.extend(known.stretches)
     if fresh:
-        texts = stretch_texts(fresh)
-        out.extend(Stretch(first, last, state.offload(text)) for text, first, last in texts)
-    return tuple(sorted(dict.fromkeys(out), key=lambda one: (one.first, one.last)))
+        out.extend(store_stretch(state, *part) for part in stretch_texts(fresh))
+    ordered = sorted(dict.fromkeys(out), key=lambda one: (one.first, one.last))
+    return join_stretches(state, ordered)
 
 
 def _told(piece: Piece, pin: str) -> Material:

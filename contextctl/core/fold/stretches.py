@@ -93,9 +93,11 @@ def least_tokens(pieces: Sequence[Piece], newest_question: Piece | None) -> int:
 
 def protected_from(units: Sequence[Unit], protect: int) -> int:
     """The index of the first unit that has to stay: the last ``protect`` steps, and the newest."""
-    steps = [index for index, unit in enumerate(units) if unit.is_step]
     newest = max(len(units) - 1, 0)
-    return min(steps[-protect], newest) if len(steps) >= protect > 0 else 0
+    if protect == 0:
+        return newest
+    steps = [index for index, unit in enumerate(units) if unit.is_step]
+    return min(steps[-protect], newest) if len(steps) >= protect else 0
 
 
 def older_units(pieces: Sequence[Piece], protect: int) -> list[Unit]:

@@ -22,11 +22,15 @@ Parts = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Steps that left the window together: their whole text is under ``ref``."""
+    """Steps that left the window together: their whole text is under ``ref``.
+
+    ``text`` is that text while it may still be joined with its neighbours; empty for a long one.
+    """
 
     first: int
     last: int
     ref: str
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ from contextctl.core.remedies.fold import absorb_head, absorb_oldest, fold_diges
 from contextctl.core.remedies.last import refer_newest, shorten_all_user_text, shorten_user_text
 from contextctl.core.remedies.offload import offload_large
 from contextctl.core.remedies.shape import shape_older
-from contextctl.core.remedies.trim import trim_older, trim_protected
+from contextctl.core.remedies.trim import trim_last_step, trim_older, trim_protected
 
 Remedy = Callable[[State, int], None]
 
 LADDER: tuple[Remedy, ...] = (shape_older, trim_older, fold_digests, offload_large)
 
 # Only when the window would overflow: what the ladder protects, oldest first.
-LAST_RESORTS: tuple[Remedy, ...] = (trim_protected, fold_digests, refer_newest)
+LAST_RESORTS: tuple[Remedy, ...] = (trim_protected, fold_digests, refer_newest, trim_last_step)
 
 # Only when the step then fits: earlier user text, the task last of all.
 SACRIFICES: tuple[Remedy, ...] = (

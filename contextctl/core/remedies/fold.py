@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from contextctl.core.fold.joined import join_stretches, store_stretch
 from contextctl.core.fold.state import State
-from contextctl.core.fold.stretches import live_start
+from contextctl.core.fold.stretches import Unit, live_start, stretch_texts
 from contextctl.core.fold.view import Piece, Segment, Stretch
 from contextctl.core.remedies.trim import digest_piece, stretch_list
 
@@ -55,18 +56,30 @@ def absorb_oldest(state: State, goal: int) -> None:
         stop -= before - len(pieces)
 
 
-def absorb_head(state: State, goal: int) -> None:  # noqa: ARG001  # the whole head or nothing
-    """Everything before the newest question but the system text, the task included, by ref.
+def absorb_head(state: State, goal: int) -> None:
+    """Everything before the newest question but the system text by ref; at last the task as well.
 
     The very last resort: what is left is the newest exchange and one line that leads to the rest.
     """
+    if not state.profile.remedies.trim:
+        return
+    for keep_task, max_refs in ((True, MAX_REFS), (True, 1), (False, 1)):
+        if state.total <= goal:
+            return
+        _absorb(state, keep_task=keep_task, max_refs=max_refs)
+
+
+def _absorb(state: State, *, keep_task: bool, max_refs: int) -> None:
     pieces = state.view.pieces
     start = next((i for i, piece in enumerate(pieces) if piece.kind not in FIXED), 0)
     stop = live_start(pieces)
     if state.question in pieces[:stop]:
         stop = pieces.index(state.question)
-    if stop > start and state.profile.remedies.trim:
-        _merge(state, start, stop, max_refs=1)
+    if keep_task:
+        first = next((i for i in range(start, stop) if pieces[i].kind == "user"), None)
+        start = start if first is None else first + 1
+    if stop > start:
+        _merge(state, start, stop, max_refs)
 
 
 def _merge_runs(state: State) -> None:
@@ -94,10 +107,12 @@ def _merge(state: State, start: int, end: int, max_refs: int = MAX_REFS) -> None
         if known is not None:
             stretches.extend(known.stretches)
         else:
-            stretches.append(Stretch(piece.step, piece.step, state.offload(piece.raw)))
+            unit = Unit(0, 1, piece.kind, (piece,))
+            stretches.extend(store_stretch(state, *part) for part in stretch_texts([unit]))
     stood = ((piece.segment or piece.summarised, piece.tokens) for piece in gone)
     before = sum(known.before if known else tokens for known, tokens in stood)
-    segment = Segment((), _listed(state, stretches, max_refs), before, LEVELS[-1])
+    joined = join_stretches(state, stretches)
+    segment = Segment((), _listed(state, joined, max_refs), before, LEVELS[-1])
     first, last = gone[0].step, stretches[-1].last if stretches else gone[-1].step
     fresh = digest_piece(state, segment, first, last, gone[0].event)
     state.take(fresh.action)

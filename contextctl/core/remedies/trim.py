@@ -17,6 +17,7 @@ from contextctl.core.digest.lines import (
     segment_text,
     step_facts,
 )
+from contextctl.core.fold.joined import store_stretch
 from contextctl.core.fold.state import State
 from contextctl.core.fold.stretches import (
     Unit,
@@ -50,8 +51,13 @@ def trim_to_recent(state: State, recent_tokens: int) -> None:
 
 
 def trim_protected(state: State, goal: int) -> None:
-    """Trim protected steps as well, oldest first; the newest unit stays."""
+    """Trim protected steps as well, oldest first; the last one stays."""
     _trim(state, lambda free, units: _by_goal(state, free, units, goal), protect=1)
+
+
+def trim_last_step(state: State, goal: int) -> None:
+    """Trim the last step too where a message follows it; the newest unit stays."""
+    _trim(state, lambda free, units: _by_goal(state, free, units, goal), protect=0)
 
 
 def _trim(
@@ -103,9 +109,7 @@ def _by_recent(free: Sequence[Unit], units: Sequence[Unit], recent_tokens: int) 
 
 def _left_behind(state: State, leaving: Sequence[Unit]) -> Iterator[Piece]:
     """What stays of ``leaving``: user messages as they are, a digest for each run between them."""
-    stretches = tuple(
-        Stretch(first, last, state.offload(text)) for text, first, last in stretch_texts(leaving)
-    )
+    stretches = tuple(store_stretch(state, *part) for part in stretch_texts(leaving))
     stands = _standing(state, leaving)
     run: list[Unit] = []
     for unit in (*leaving, None):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
 from contextctl.core.assemble import Fold
 from contextctl.model.assembly import Assembly
-from contextctl.model.record import ResultArrived
+from contextctl.model.message import Message, ToolCall
+from contextctl.model.record import Event, MessageAdded, ResultArrived
 from tests.unit.core.folding import Words, contents, opened, profile, steps, turn, user
 
 REDUCE = {"budget": {"reduce": {"trigger": 0.65, "target": 0.50}}}
@@ -133,3 +135,50 @@ def test_results_of_the_readers_are_never_replaced_by_a_ref() -> None:
     assert "ref" in contents(last)[2] or last.offloads
     assert contents(last)[-1] == " ".join(["word"] * 300)
     assert isinstance(events[-1], ResultArrived)
+
+
+TIGHT = {"history": {"keep_turns": {"safe": 1, "warn": 1, "danger": 1}, "digest": {"share": 0.05}}}
+
+
+def large_call(number: int, words: int) -> list[Event]:
+    """A step whose arguments alone take ``words`` words: no reference makes them smaller."""
+    call = ToolCall(f"c{number}", "edit", json.dumps({"text": "word " * words}))
+    return [
+        MessageAdded(Message("assistant", None, (call,))),
+        ResultArrived(call.id, "edit", "done"),
+    ]
+
+
+def test_the_last_step_leaves_when_the_message_after_it_does_not_fit_beside_it() -> None:
+    events = [opened(), user("fix it"), *turn(1), *large_call(2, 250), user("and now " * 40)]
+    last = steps(Fold(profile(300, **TIGHT), Words()), events)[-1]
+    assert last.ledger.status == "ok"
+    texts = contents(last)
+    assert texts[0] == "fix it"  # the task is not given up for what can leave by itself
+    assert texts[-1].split() == ["and", "now"] * 40
+    assert not any(message.get("tool_calls") for message in last.messages)
+
+
+def test_the_task_stays_where_only_steps_and_later_messages_are_too_much() -> None:
+    """Twelve messages of 40 words, then one of 200 in a window of 300: a word of task has room."""
+    said = [event for n in range(12) for event in (user("more " * 40), *turn(n, 5))]
+    events = [opened(), user("fix it"), *said, user("last " * 200)]
+    last = steps(Fold(profile(300, **TIGHT), Words()), events)[-1]
+    assert last.ledger.status == "ok"
+    assert contents(last)[0] == "fix it"
+
+
+def test_many_small_batches_leave_few_refs_and_each_leads_to_text() -> None:
+    """Sixty steps in a window for four: their digests fold until only refs are left of them."""
+    rules = profile(120, **{**REDUCE, **TIGHT})
+    events = [opened(), user("fix it"), *chain.from_iterable(turn(n, 20) for n in range(60))]
+    walked = steps(Fold(rules, Words()), events)
+    stored = {one.ref: one.text for assembly in walked for one in assembly.offloads}
+    last = walked[-1]
+    assert last.ledger.status == "ok"
+    shown = [ref for ref in stored if any(ref in text for text in contents(last))]
+    assert len(shown) <= 6
+    whole = "".join(stored[ref] for ref in shown)
+    gone = [n for n in range(60) if not any(f'step{n}"' in str(m) for m in last.messages)]
+    assert len(gone) > 50
+    assert all(f'"command": "step{n}"' in whole for n in gone)
