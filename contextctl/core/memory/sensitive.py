@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 import regex
-from stdnum import luhn
+from stdnum import iban, luhn
 from stdnum.cn import ric
 
 _FLAGS = regex.IGNORECASE | regex.VERSION1
@@ -28,28 +28,39 @@ _CARD = regex.compile(
     r"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d{2})\d{12}|35(?:2[89]|[3-8]\d)\d{12}"
 )
 
+# An international account number (IBAN), in groups of four or not.
+_ACCOUNT = regex.compile(
+    r"(?<![\p{L}\d])[A-Z]{2}\d{2}(?: ?[A-Z\d]{4}){2,7}(?: ?[A-Z\d]{1,3})?(?![\p{L}\d])"
+)
+
 _ID_WORDS = regex.compile(
     r"(?:身份证|证件号|护照|社保号|驾驶证|passport|social security|\bssn\b|driver'?s licen[cs]e"
     r"|national id)[^\d\n]{0,24}(?:[A-Z]{0,2}\d[\d\- ]{5,})",
     _FLAGS,
 )
 _CODE = regex.compile(
-    r"(?:验证码|校验码|动态码|动态密码|动态口令|安全码|取件码|\botp\b"
+    r"(?:验证码|校验码|动态码|登[录陆]码|授权码|配对码|动态密码|动态口令|安全码|取件码|\botp\b"
     r"|one[- ]time (?:pass)?(?:code|word)"
     r"|(?:verification|security|confirmation|login|sign-?in|auth(?:entication)?|2fa|mfa|sms|access)"
     r" code|\bpasscode|\bcv[vc]2?\b)[^\d\n]{0,20}(?<![\p{L}\d])\d(?:[ -]?\d){2,7}(?!\d)"
     r"|(?<![\p{L}\d])\d(?:[ -]?\d){3,7}(?!\d)[^\d\n]{0,12}"
     r"(?:(?:是|为)[^\d\n]{0,8}(?:验证码|校验码|动态码)"
-    r"|is (?:your|the|my) (?:[\w-]+ ){0,3}(?:code|otp|passcode)\b)",
+    r"|is (?:your|the|my) (?:[\w-]+ ){0,3}(?:code|otp|passcode)\b)"
+    r"|(?<!(?:postal|post|zip|area|country|product|dress) )\bcode (?:is|was) \W?\d(?:[ -]?\d){3,7}"
+    r"(?!\d)",
     _FLAGS,
 )
 _PASSWORD = regex.compile(
     r"(?:密码|口令|暗号)(?:是|为|：|:|=|\s*[:=]\s*)\s*[^\s，。,;；]{3,}"
+    r"|(?:密码|口令)\s*(?=[A-Za-z!-@]*\d)[A-Za-z!-@]{4,}"
+    r"|\b(?:password|passcode|pin(?: code)?)\s+(?=\S*\d)[^\s,.;]{4,}"
     r"|\b(?:password|passwd|passphrase|pwd|pin)\b\s*(?:is|was|:|=)\s*(?!(?:the|a|an|in|on|not|"
     r"stored|kept|managed|reset|required|always|never|by|expired)\b)[\"'`]?\S{3,}"
     r"|\b(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|auth[_ -]?token|client[_ -]?secret"
     r"|token)\b\s*(?:is|:|=)\s*[\"'`]?[\w\-./+]{12,}"
-    r"|(?:密钥|令牌|秘钥)(?:是|为|：|:|=)\s*[\w\-./+]{8,}",
+    r"|(?:安全问题|密保(?:问题)?)[^\n]{0,20}答案"
+    r"|\bsecurity (?:question|answer)\b[^\n]{0,40}\b(?:is|:)"
+    r"|\bmaiden name is\b|(?:密钥|令牌|秘钥)(?:是|为|：|:|=)\s*[\w\-./+]{8,}",
     _FLAGS,
 )
 _KEY = regex.compile(
@@ -60,7 +71,7 @@ _KEY = regex.compile(
     r"|AIza[0-9A-Za-z_\-]{30,}|ya29\.[0-9A-Za-z_\-]{20,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}"
     r"|pypi-[A-Za-z0-9_\-]{16,}|SG\.[\w\-]{16,}\.[\w\-]{16,}|\d{8,10}:AA[\w\-]{30,}"
     r"|eyJ[\w\-]{8,}\.eyJ[\w\-]{8,}\.[\w\-]{8,})"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----|\b[Bb]earer [\w\-.+/=]{20,}"
     r"|\b[a-z][a-z0-9+.\-]*://[^\s/:@]+:[^\s/@]{3,}@",
     regex.VERSION1,
 )
@@ -86,7 +97,10 @@ def _is_resident(number: str) -> bool:
 
 
 def _card(text: str) -> bool:
-    return any(_CARD.fullmatch(number) and luhn.is_valid(number) for number in _whole_numbers(text))
+    numbers = _whole_numbers(text)
+    if any(_CARD.fullmatch(number) and luhn.is_valid(number) for number in numbers):
+        return True
+    return any(iban.is_valid(match[0]) for match in _ACCOUNT.finditer(text))
 
 
 def _whole_numbers(text: str) -> Iterator[str]:

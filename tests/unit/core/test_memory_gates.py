@@ -14,12 +14,13 @@ from contextctl.core.memory.sensitive import sensitive_kinds
 from contextctl.model.memory import HOLD, REFUSE, STORE, Candidate
 from contextctl.model.profile_parts import MemoryRule
 
-TABLE = Path(__file__).resolve().parents[2] / "fixtures/memory/gates.jsonl"
+TABLES = Path(__file__).resolve().parents[2] / "fixtures/memory"
 RULE = MemoryRule(enabled=True)
 
 
 def rows() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
+    tables = sorted(TABLES.glob("gates*.jsonl"))
+    return [json.loads(one) for table in tables for one in table.read_text("utf-8").splitlines()]
 
 
 def candidate(row: dict[str, Any]) -> Candidate:
