@@ -1,7 +1,8 @@
-"""A record as it would be had a stretch of it been delegated or compacted, or its tools found.
+"""A record as it would be had a stretch of it been delegated, a stage ended, or its tools found.
 
-The stretch is replaced by one message of a booked size: what a delegate hands back, or a summary.
-Everything else stays as it was recorded, so that the step can be assembled again.
+What a delegate hands back is one message of a booked size in the place of the stretch; a compaction
+at a stage's end is carried out by the fold itself. Everything else stays as it was recorded, so
+that the step can be assembled again.
 """
 
 from __future__ import annotations
@@ -14,19 +15,16 @@ from contextctl.model.record import (
     Event,
     MessageAdded,
     ResultArrived,
+    StageEnded,
     ToolsListed,
     UsageReported,
-    event_id,
 )
 
 ANSWER_TOKENS = 600
-SUMMARY_TOKENS = 1_500
 LONGEST = 12
 """Steps that one delegate takes at most (``subagents.NAME.max_steps``)."""
 _WORTH = 3
 """A stretch is worth a delegate when it takes this many times what comes back."""
-_FEWEST = 4
-"""Fewer old messages than this are not worth a summary (SPEC C4)."""
 
 _RESIDENT = 10
 """So few tools are not worth a search (``defer.per_server``)."""
@@ -87,23 +85,9 @@ def isolated(events: tuple[Event, ...], counter: Counter, protect: int) -> Rewri
 
 
 def compacted(events: tuple[Event, ...], counter: Counter, protect: int) -> Rewritten | None:
-    """Everything between the first user message and the protected steps, as one summary."""
-    steps = _steps(events)
-    old = steps[: max(len(steps) - protect, 0)]
-    if not old:
-        return None
-    start, stop = old[0][0], old[-1][1]
-    inside = events[start:stop]
-    messages = [e for e in inside if isinstance(e, (MessageAdded, ResultArrived))]
-    if len(messages) < _FEWEST:
-        return None
-    kept = tuple(
-        e for e in inside if not isinstance(e, (MessageAdded, ResultArrived)) or _is_user(e)
-    )
-    text = _words(SUMMARY_TOKENS, counter)
-    stand_in = (MessageAdded(Message("assistant", text)),)
-    said = f"{event_id(start + 1)}..{event_id(stop)}, the summary booked at {SUMMARY_TOKENS:,}"
-    return (*events[:start], *_uncounted(kept), *stand_in, *_uncounted(events[stop:])), said
+    """A stage that ends right before the step: what is due then is really compacted."""
+    del counter, protect
+    return (*events, StageEnded("what if")), "compacted at a stage's end right before this step"
 
 
 REWRITES: dict[int, Rewrite] = {3: disclosed, 5: isolated, 6: compacted}

@@ -17,6 +17,7 @@ _CAPS = (1200, 600, 300)
 _OFFLOADS = (2000, 1000, 500)
 _PROTECTED = (3, 1)
 _DEFERRED = (20, 10, 5)
+_RATIOS = (0.65, 0.35)
 
 
 def changes_of(
@@ -45,6 +46,10 @@ def changes_of(
         pointer, over = "/workspace/offload_over", profile.workspace.offload_over
         smaller: list[Change] = [(Edit(pointer, size),) for size in _OFFLOADS if size < over]
         return _switched("offload", on=on.offload, changes=smaller)
+    if number == 6:
+        pointer, ratio = "/compaction/when/ratio", profile.compaction.when.ratio
+        earlier: list[Change] = [(Edit(pointer, share),) for share in _RATIOS if share < ratio]
+        return _switched("compact", on=on.compact, changes=earlier)
     return []
 
 

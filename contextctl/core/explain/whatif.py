@@ -1,9 +1,9 @@
 """What if: the same record assembled again under a changed profile, remedy by remedy.
 
 Nothing is estimated: each number is a whole new fold of the record, so it is what the step would
-really have been. The order is that of the remedies (SPEC C1), what loses nothing first. Two rungs
-are no matter of a profile, a delegate and a compaction: for those the record itself is changed,
-the stretch replaced by one message of a booked size.
+really have been. The order is that of the remedies (SPEC C1), what loses nothing first. A delegate
+is no matter of a profile: for that rung the record itself is changed, the stretch replaced by one
+message of a booked size. So is a compaction where no setting brings one about: there a stage ends.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _by_profile(case: Case, number: int) -> _Way | None:
 
 
 def _by_record(case: Case, number: int) -> _Way | None:
-    """What a search for tools, a delegate or a compaction would have left of the record."""
+    """What a search for tools, a delegate or the end of a stage would have left of the record."""
     rewrite = REWRITES.get(number)
     rewritten = _rewritten(case, rewrite, case.events)
     if rewritten is None:

@@ -44,16 +44,19 @@ def test_user_messages_inside_end_a_stretch_and_survive_a_compaction() -> None:
     assert found is not None
     window = assemble(profile(50_000), found[0], Words())
     assert any(m.get("content") == "only blue ones" for m in window.messages)
+    assert window.ledger.total < 1_000  # both long steps are behind the summary
 
 
 def test_too_little_is_not_worth_a_summary() -> None:
-    assert compacted((opened(), user("go"), *turn(1, 900)), Words(), 0) is None
+    few = compacted((opened(), user("go"), *turn(1, 900)), Words(), 0)
+    assert few is not None
+    assert assemble(profile(50_000), few[0], Words()).ledger.total > 900
     assert isolated((opened(), user("go"), *turn(1, 900)), Words(), 0) is None
 
 
 def test_what_a_provider_counted_of_the_whole_is_left_out() -> None:
-    events = [*long_record(), UsageReported(20, "m", 9_000)]
-    found = compacted(tuple(events), Words(), 5)
+    events = (*long_record(), UsageReported(20, "m", 9_000))
+    found = isolated(events, Words(), 5)
     assert found is not None
     assert not any(isinstance(event, UsageReported) for event in found[0])
 

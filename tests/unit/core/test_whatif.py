@@ -16,7 +16,7 @@ from contextctl.core.walk import walk
 from contextctl.model.explanation import Edit
 from contextctl.model.message import Message
 from contextctl.model.profile import Profile
-from contextctl.model.record import Event, MessageAdded, StepTaken, UsageReported
+from contextctl.model.record import Event, MessageAdded, StageEnded, StepTaken, UsageReported
 from tests.unit.core.folding import Words, opened, profile, turn, user
 
 OFF = {"shape": False, "trim": False, "offload": False, "compact": False}
@@ -90,14 +90,48 @@ def test_shaping_keeps_the_prefix_where_only_the_newest_result_changes() -> None
     assert first.prefix in ("kept", "cut@tools")
 
 
-def test_a_delegate_and_a_compaction_are_booked_and_say_so() -> None:
+def test_a_delegate_is_booked_and_says_so() -> None:
     events = recorded(count=14, words=600)
     found = {rung.number: rung for rung in rungs(case(as_recorded(window=4_000), events))}
     assert found[5].edits == ()
     assert "booked at 600" in found[5].booked
-    assert found[6].booked.endswith("the summary booked at 1,500")
-    # 14 turns of 600 words, one of 2,400, all but the last five behind a summary of 1,500
-    assert found[6].alone > 8 * 600
+
+
+def test_a_compaction_is_really_carried_out() -> None:
+    """14 turns of 600 words, one of 2,400: all but the last five leave, so much is known."""
+    looked = case(as_recorded(window=4_000), recorded(count=14, words=600))
+    rung = next(rung for rung in rungs(looked) if rung.number == 6)
+    assert rung.booked == ""
+    assert rung.change == "remedies.compact: true"
+    window = assemble(with_edits(looked.profile, rung.edits), settled(looked.events), Words())
+    summaries = [m for m in window.messages if str(m["content"]).startswith("[summary c")]
+    assert summaries
+    assert looked.now.total - rung.alone == window.ledger.total
+    assert rung.alone > 8 * 600
+
+
+def test_an_earlier_ratio_is_tried_where_compaction_is_on_and_not_due() -> None:
+    on = {
+        "remedies": {**OFF, "compact": True},
+        "budget": {"reduce": {"trigger": 0.9, "target": 0.7}},
+    }
+    looked = case(profile(12_000, **on), recorded(count=12, words=600))
+    assert looked.now.status == "ok"
+    rung = next(rung for rung in rungs(looked) if rung.number == 6)
+    assert rung.change in ("compaction.when.ratio: 0.65", "compaction.when.ratio: 0.35")
+    again = assemble(with_edits(looked.profile, rung.edits), settled(looked.events), Words())
+    assert looked.now.total - rung.alone == again.ledger.total
+
+
+def test_a_stage_that_ends_before_the_step_is_tried_where_no_ratio_brings_a_compaction() -> None:
+    never = {"when": {"ratio": 0.3}, "protect_steps": 5}
+    rules = profile(30_000, remedies={**OFF, "compact": True}, compaction=never)
+    looked = case(rules, recorded(count=9, words=600))
+    rung = next(rung for rung in rungs(looked) if rung.number == 6)
+    assert rung.edits == ()
+    assert "stage's end" in rung.booked
+    ended = (*settled(looked.events), StageEnded("now"))
+    assert looked.now.total - rung.alone == assemble(rules, ended, Words()).ledger.total
 
 
 def test_the_fix_is_the_first_rung_that_is_enough_alone() -> None:
