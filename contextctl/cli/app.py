@@ -14,7 +14,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -123,7 +125,21 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    app(prog_name="contextctl")
+    try:
+        app(prog_name="contextctl")
+    except SystemExit as end:
+        _leave_if_held(end)
+        raise
+
+
+def _leave_if_held(end: SystemExit) -> None:
+    """End now where a tool's function never came back: Python would end its thread at a place
+    where compiled code may stand, and take the process and its exit code down with it."""
+    if any(thread.name == "tool" for thread in threading.enumerate()):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(end.code if isinstance(end.code, int) else 0 if end.code is None else BUG)
 
 
 def _loaded(name: str) -> Any:

@@ -15,6 +15,7 @@ import typer
 from contextctl.cli.output import Format, say, show, show_json
 from contextctl.cli.progress import progress
 from contextctl.errors import UsageError
+from contextctl.io.models.stdout_guard import descriptor_to_stderr
 from contextctl.io.profile.load import load_profile
 from contextctl.io.profile.notyet import not_yet
 from contextctl.io.profile.windows import resolve_window
@@ -114,7 +115,7 @@ def run(
         inputs=(tasks,),
         arguments=arguments,
     )
-    with _terminated(), _ticking(len(chosen)) as tick:
+    with descriptor_to_stderr(), _terminated(), _ticking(len(chosen)) as tick:
         summary, code = run_tasks(order, tick)
     for warning in summary.warnings:
         say(f"warning: {warning}")

@@ -130,3 +130,82 @@ def raw_arguments(events: list[dict[str, Any]]) -> list[str]:
     messages = [event["message"] for event in events if event["kind"] == "message"]
     calls = [call for message in messages for call in message.get("tool_calls", [])]
     return [call["function"]["arguments"] for call in calls]
+
+
+class TestWhatToolsDo:
+    """What a Python tool does to the process it runs in."""
+
+    FUNCTIONS = """if True:
+        import os, subprocess, time
+
+        def hang() -> str:
+            while True:
+                time.sleep(0.01)
+
+        def noise() -> str:
+            os.write(1, b"from the descriptor")
+            subprocess.run(["echo", "from a program"], check=True)
+            print("from Python")
+            return "done"
+
+        def raise_it(kind: str) -> str:
+            class Mute(Exception):
+                def __str__(self) -> str:
+                    raise RuntimeError("no words")
+
+            kinds = {
+                "interrupt": KeyboardInterrupt("inner"),
+                "base": BaseException("deep"),
+                "mute": Mute(),
+                "group": ExceptionGroup("two", [ValueError("one"), TypeError("other")]),
+            }
+            raise kinds[kind]
+    """
+
+    def put(self, folder: Path, *calls: tuple[str, dict[str, Any]]) -> None:
+        tools = "\n".join(
+            f"  {name}: {{python: acts:{name}, timeout_s: 1}}"
+            for name in ("hang", "noise", "raise_it")
+        )
+        model = "model: {name: scripted/replies.jsonl, window: 8192}"
+        (folder / "profile.yaml").write_text(f"version: 1\n{model}\ntools:\n{tools}\n")
+        (folder / "acts.py").write_text(self.FUNCTIONS, encoding="utf-8")
+        replies = [{"tool_calls": [{"name": n, "arguments": a}]} for n, a in calls]
+        lines = [json.dumps(line) for line in [*replies, {"content": "end"}]]
+        (folder / "replies.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        (folder / "tasks.jsonl").write_text('{"id": "t1", "input": "go"}\n', encoding="utf-8")
+
+    def results(self, folder: Path) -> list[str]:
+        text = (folder / "run/tasks/t1/record.jsonl").read_text(encoding="utf-8")
+        events = [json.loads(line) for line in text.splitlines()]
+        return [event["content"] for event in events if event["kind"] == "result"]
+
+    def test_one_that_never_comes_back_does_not_take_the_exit_code_with_it(self, cli, tmp_path):
+        self.put(tmp_path, ("hang", {}))
+        done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        assert "tasks: 1 ok" in done.out
+        assert self.results(tmp_path) == [
+            "error: no result within 1 s; the function was left running"
+        ]
+
+    def test_stdout_is_the_command_s_whatever_writes_to_it(self, cli, tmp_path):
+        self.put(tmp_path, ("noise", {}))
+        done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", "--format", "json")
+        assert done.json["totals"]["counts"] == {"ok": 1}
+        assert "from the descriptor" in done.err
+        assert "from a program" in done.err
+        assert self.results(tmp_path) == ["done"]
+
+    def test_whatever_it_raises_is_its_result_at_once(self, cli, tmp_path):
+        kinds = ("interrupt", "base", "mute", "group")
+        self.put(tmp_path, *(("raise_it", {"kind": kind}) for kind in kinds))
+        done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+        assert done.code == 0, done.err
+        assert done.err == ""
+        assert self.results(tmp_path) == [
+            "error: KeyboardInterrupt: inner",
+            "error: BaseException: deep",
+            "error: Mute: (it cannot say what)",
+            "error: ExceptionGroup: two (ValueError: one; TypeError: other)",
+        ]

@@ -6,9 +6,10 @@ thread would vanish while another calls a model. Here only threads inside a guar
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
@@ -56,6 +57,25 @@ def stdout_to(sink: Callable[[str], None]) -> Iterator[None]:
                 del _sinks[me]
             if not _sinks and isinstance(sys.stdout, _Switch):
                 sys.stdout = sys.stdout.stream
+
+
+@contextmanager
+def descriptor_to_stderr() -> Iterator[None]:
+    """While the block runs, whatever writes to descriptor 1 itself (a program that a Python tool
+    starts, a library in C) writes to stderr. Nothing may be printed as a result meanwhile."""
+    try:
+        sys.stdout.flush()
+        kept = os.dup(1)
+    except OSError:  # there is no stdout
+        yield
+        return
+    try:
+        with suppress(OSError):  # there is no stderr: then it stays as it is
+            os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def to_stderr(text: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from urllib.parse import quote
 
 from contextctl.io.tools.bounded import Kept
 from contextctl.io.tools.result_text import outcome_of_bytes
+from contextctl.model.failure import ENVIRONMENT
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.tool_rules import HttpCall
@@ -44,6 +46,8 @@ def call_http(call: HttpCall, arguments: Mapping[str, Json], timeout_s: float) -
     if body is not None and not any(key.lower() == "content-type" for key in headers):
         headers["content-type"] = "application/json"
     kept = Kept()
+    late = f"error: no answer within {timeout_s:g} s"
+    deadline = time.monotonic() + timeout_s
     try:
         with (
             httpx.Client(timeout=timeout_s, follow_redirects=False) as client,
@@ -51,14 +55,20 @@ def call_http(call: HttpCall, arguments: Mapping[str, Json], timeout_s: float) -
         ):
             for chunk in got.iter_bytes():
                 kept.add(chunk)
+                if time.monotonic() > deadline:  # each read is in time, the answer never ends
+                    return _failed(late.replace("no answer", "no whole answer"))
             status, reply_headers, charset = got.status_code, got.headers, got.charset_encoding
     except httpx.TimeoutException:
-        return ToolOutcome(f"error: no answer within {timeout_s:g} s", status="error")
+        return _failed(late)
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-        return ToolOutcome(f"error: {type(error).__name__}: {error}", status="error")
+        return _failed(f"error: {type(error).__name__}: {error}")
     media = str(reply_headers.get("content-type") or "").partition(";")[0].strip().lower()
     outcome = outcome_of_bytes(kept.joined(), media, charset or "")
     return _with_status(outcome, status, str(reply_headers.get("location") or ""))
+
+
+def _failed(text: str) -> ToolOutcome:
+    return ToolOutcome(text, status="error", failure=ENVIRONMENT)
 
 
 def _with_status(outcome: ToolOutcome, status: int, location: str) -> ToolOutcome:

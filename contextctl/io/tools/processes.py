@@ -10,12 +10,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 from contextctl.errors import ToolError
 from contextctl.io.tools.bounded import Kept
 
 _GRACE_S = 2.0  # between asking a command to end and ending it
+_MARK = "CONTEXTCTL_COMMAND"
 _DRAIN_S = 1.0  # for output still in the pipes once the command is over
 
 
@@ -79,13 +82,14 @@ def run_process(
 
     ``environment`` adds to this process's own. Raises ``ToolError`` if it cannot be started.
     """
+    mark = uuid4().hex
     try:
         process = subprocess.Popen(  # noqa: S603  # the profile names the command; no shell
             list(words),
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **environment},
+            env={**os.environ, **environment, _MARK: mark},
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
@@ -99,6 +103,7 @@ def run_process(
         left = not _drained(readers)
         if left or not ended:
             end_group(process.pid, signal.SIGKILL)
+            _end_marked(mark)
             _drained(readers)
     return Ended(process.returncode, out.joined(), err.joined(), in_time=ended, left=left)
 
@@ -107,6 +112,16 @@ def end_group(group: int, with_signal: signal.Signals) -> None:
     """Send a signal to a whole process group; one that is already gone is fine."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, with_signal)
+
+
+def _end_marked(mark: str) -> None:
+    """End what has left the command's group (``setsid``), known by the variable that it inherited.
+    Only where there is ``/proc``; elsewhere it stays."""
+    wanted = f"{_MARK}={mark}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
 
 
 def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> bool:

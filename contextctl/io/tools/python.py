@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -89,11 +89,22 @@ def _outcome(
         return outcome_of_value(value)
     except asyncio.CancelledError:
         return ToolOutcome("error: the function was cancelled", status="error")
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # a tool may raise anything
+    except BaseException as error:  # noqa: BLE001  # a tool may raise anything; Ctrl-C is not here
         _log.debug("a tool raised", exc_info=True)
-        text = f"error: {type(error).__name__}: {error}".removesuffix(": ")
+        text = f"error: {type(error).__name__}: {_words(error)}".removesuffix(": ")
         cut = text if len(text) <= _MESSAGE_CHARS else text[:_MESSAGE_CHARS] + "…"
         return ToolOutcome(cut, status="error")
+
+
+def _words(error: BaseException) -> str:
+    """What an exception says; of a group, what each in it says."""
+    if isinstance(error, BaseExceptionGroup):
+        each = (f"{type(one).__name__}: {_words(one)}" for one in error.exceptions)
+        return f"{error.message} ({'; '.join(each)})"
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  # its own code fails while it says what failed
+        return "(it cannot say what)"
 
 
 def _call(function: Callable[..., Any], arguments: dict[str, Json]) -> Any:
@@ -101,12 +112,11 @@ def _call(function: Callable[..., Any], arguments: dict[str, Json]) -> Any:
     from pydantic import ValidationError  # only Python tools pay for it
 
     try:
-        return _checked(function)(**arguments)
+        given, named = _checked(function)(**arguments)
     except ValidationError as error:
-        if error.title != getattr(function, "__name__", error.title):
-            raise
         faults = (f"'{'.'.join(map(str, e['loc']))}': {e['msg']}" for e in error.errors())
         raise ValueError("the arguments do not fit: " + "; ".join(faults)) from None
+    return function(*given, **named)
 
 
 async def _within(value: Any, timeout_s: float) -> Any:
@@ -121,14 +131,22 @@ async def _within(value: Any, timeout_s: float) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` behind pydantic, which turns JSON into dates, models and enums."""
+def _checked(function: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """What ``function`` is to be called with: pydantic turns JSON into dates, models and enums.
+
+    The function itself is called from Python alone: a thread that is left behind under a frame of
+    compiled code would take the whole process down when the run ends.
+    """
     from pydantic import validate_call  # only Python tools pay for it
 
+    @wraps(function)
+    def given(*arguments: Any, **named: Any) -> tuple[Any, Any]:
+        return arguments, named
+
     try:
-        return validate_call(function)
+        return validate_call(given)
     except Exception:  # noqa: BLE001  # annotations pydantic cannot read: the plain call is right
-        return function
+        return given
 
 
 @contextmanager

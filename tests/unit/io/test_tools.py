@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,15 @@ class TestCommands:
         assert outcome.content.endswith("[ended after 0.4 s: the tool's time limit]")
         assert outcome.status == "error"
         time.sleep(1.6)
+        assert not alive.exists()
+
+    @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
+    @pytest.mark.parametrize("then", ["sleep 9", "exit 0"])
+    def test_what_left_the_group_and_holds_the_output_is_ended_too(self, tmp_path, then):
+        alive = tmp_path / "alive"
+        outcome = run(f"setsid sh -c 'sleep 3; touch {alive}' & {then}", timeout_s=0.4)
+        assert "ended" in outcome.content
+        time.sleep(3.2)
         assert not alive.exists()
 
     def test_a_command_that_ignores_the_request_to_end_is_ended_all_the_same(self):
@@ -223,6 +233,14 @@ class _Echo(BaseHTTPRequestHandler):
         shown = {"method": self.command, "path": self.path, "body": body}
         shown["auth"] = self.headers.get("x-auth", "")
         status, media, data = 200, "application/json", json.dumps(shown).encode()
+        if self.path == "/drip":
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                for _ in range(50):
+                    self.wfile.write(b".")
+                    time.sleep(0.1)
+            return
         if self.path.startswith("/status/"):
             status = int(self.path.split("/")[2].partition("?")[0])
         if self.path.startswith("/png"):
@@ -302,6 +320,13 @@ class TestHttp:
         assert late.content == "error: no answer within 0.3 s"
         gone = self.call({"url": "http://127.0.0.1:9/", "method": "GET"}, {})
         assert gone.content.startswith("error: ConnectError: ")
+        assert late.failure == gone.failure == "execution.environment"
+
+    def test_an_answer_that_never_ends_is_given_up(self, http_url):
+        began = time.monotonic()
+        endless = self.call({"url": http_url + "/drip", "method": "GET"}, {}, timeout_s=0.5)
+        assert endless.content == "error: no whole answer within 0.5 s"
+        assert time.monotonic() - began < 2
 
 
 def test_opening_tools_runs_nothing_and_leaves_the_environment_alone(tmp_path: Path):
