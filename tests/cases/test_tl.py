@@ -209,3 +209,27 @@ class TestWhatToolsDo:
             "error: Mute: (it cannot say what)",
             "error: ExceptionGroup: two (ValueError: one; TypeError: other)",
         ]
+
+
+def test_names_that_a_model_makes_up_do_not_make_the_next_request_invalid(cli, tmp_path):
+    names = ("functions.ping", " ping", "查询", "", "x" * 90)
+    calls = [
+        {"message": {"role": "assistant", "tool_calls": [
+            {"id": f"c{place}", "type": "function",
+             "function": {"name": name, "arguments": "{}"}}]}}
+        for place, name in enumerate(names)
+    ]  # fmt: skip
+    (tmp_path / "acts.py").write_text("def ping() -> str:\n    return 'pong'\n", "utf-8")
+    (tmp_path / "tasks.jsonl").write_text('{"id": "t1", "input": "go"}\n', encoding="utf-8")
+    with serving(calls) as server:
+        model = f"{{name: openai/stub, window: 8192, api_base: {server.url}, retries: 0}}"
+        text = f"version: 1\nmodel: {model}\ntools: {{ping: {{python: acts:ping}}}}\n"
+        (tmp_path / "profile.yaml").write_text(text, encoding="utf-8")
+        done = cli(
+            "run", "profile.yaml", "tasks.jsonl", "--out", "run", env={"OPENAI_API_KEY": "k"}
+        )
+    assert done.code == 0, done.err
+    assert [entry["problems"] for entry in server.requests] == [[]] * 6
+    record = (tmp_path / "run/tasks/t1/record.jsonl").read_text(encoding="utf-8")
+    assert "functions.ping" in record  # the record keeps what the model wrote
+    assert cli("replay", "--verify", "run").code == 0

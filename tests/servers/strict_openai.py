@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -79,6 +80,9 @@ def serving(script: Iterable[Line] = ()) -> Iterator[StrictServer]:
         server.server_close()
 
 
+_NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
+
+
 def problems_of(body: Line) -> list[str]:
     """Everything a strict provider would refuse in a chat request, as sentences."""
     return [*_schema_problems(body), *_pairing_problems(body), *_mark_problems(body)]
@@ -88,6 +92,8 @@ def _schema_problems(body: Line) -> Iterator[str]:
     for tool in body.get("tools") or []:
         function = tool.get("function") or {}
         name, schema = function.get("name"), function.get("parameters")
+        if not _NAME.fullmatch(name or ""):
+            yield f"the name {name!r} of a tool must match {_NAME.pattern}"
         if schema is None:
             continue
         if not isinstance(schema, dict) or schema.get("type") != "object":
@@ -127,6 +133,8 @@ def _pairing_problems(body: Line) -> Iterator[str]:
         if len(set(open_ids)) < len(open_ids):
             yield f"messages[{place}]: the same call id twice"
         for call in calls:
+            if not _NAME.fullmatch(call["function"].get("name") or ""):
+                yield f"messages[{place}]: a call's name must match {_NAME.pattern}"
             if not _is_object(call["function"].get("arguments")):
                 yield f"messages[{place}]: arguments must be a JSON object string"
 

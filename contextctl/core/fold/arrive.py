@@ -7,6 +7,7 @@ reshapes it afterwards outside a batch.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from contextctl.core.count import message_parts
 from contextctl.core.digest.calls import own_text
@@ -19,7 +20,7 @@ from contextctl.core.fold.results import result_piece, stray_piece
 from contextctl.core.fold.state import State
 from contextctl.core.fold.tool_array import load
 from contextctl.core.fold.view import Parts, Piece
-from contextctl.core.tools.arguments import replayable
+from contextctl.core.tools.arguments import replayable, replayable_name
 from contextctl.core.tools.native_search import discovered
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
@@ -86,8 +87,10 @@ def _add_assistant(state: State, message: Message) -> None:
         return  # an aborted turn: providers refuse an empty message
     if isinstance(message.content, str) and not message.content.strip():
         message = replace(message, content=None)
+    made = message.tool_calls
     calls = tuple(
-        ToolCall(call.id, call.name, replayable(call.arguments)) for call in message.tool_calls
+        ToolCall(call.id, _shown_name(state, call.name), replayable(call.arguments))
+        for call in made
     )
     message = replace(message, tool_calls=calls)
     counted = message_parts(message, state.counter)
@@ -95,12 +98,17 @@ def _add_assistant(state: State, message: Message) -> None:
     parts: Parts = (("history.text", spoken),)
     if calls:
         parts = (*parts, ("history.tool_calls", called))
-    raw = "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in calls)])
+    written = (f"{call.name} {replayable(call.arguments)}" for call in made)
+    raw = "\n".join([message.text, *written])
     names = ", ".join(dict.fromkeys(call.name for call in calls))
     facts = extract_facts(own_text(message))
     _append(state, "assistant", message, parts, raw=raw, name=names, facts=facts)
     for call in calls:
         state.open_calls[call.id] = call
+
+
+def _shown_name(state: State, name: str) -> str:
+    return replayable_name(name, chain.from_iterable(state.listed.values()))
 
 
 def _add_user(state: State, message: Message) -> None:
