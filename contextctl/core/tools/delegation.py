@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from contextctl.core.count import Counter, message_tokens
@@ -24,12 +24,13 @@ from contextctl.model.record import (
     StepTaken,
     TaskGiven,
 )
-from contextctl.model.subagent import CONFIDENCES, STATUSES, SubagentResult
+from contextctl.model.subagent import CONFIDENCES, STATUSES, SourceFailure, SubagentResult
 
 BRIEF = "brief"
 """Topic of the note in a subagent's record that says who briefed it, and with what."""
 NO_ANSWER = "subagent ended without an answer"
 MOST_FAILURES = 10
+_OWN_CHARS = 200
 _HEAD_CHARS, _TAIL_CHARS = 3_200, 800
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 
@@ -120,13 +121,14 @@ def brief_text(task: str, held: Sequence[Held], locale: str, material: str = "")
 def result_of(record: Record, covered: Coverage, fault: str) -> SubagentResult:
     """What the parent is told. ``fault`` says why the subagent did not end by itself, or is empty.
 
-    The answer is its last text that is not empty. It may call its own work worse than the record
-    shows, never better.
+    The answer is its last text that is not empty; a form whose summary is blank is empty. It may
+    call its own work worse than the record shows, never better.
     """
     turns = [turn.message for turn in own_turns(record)]
-    said = next((turn.text.strip() for turn in reversed(turns) if turn.text.strip()), "")
+    texts = [_answer_in(turn.text) for turn in turns]
+    said = next(filter(None, reversed(texts)), "")
     stopped = not turns or bool(turns[-1].tool_calls)  # else its last turn was its end, if empty
-    reason = fault if stopped or turns[-1].text.strip() else ""
+    reason = fault if stopped or texts[-1] else ""
     facts = SubagentResult(
         status="ok",
         summary=said,
@@ -143,7 +145,8 @@ def result_of(record: Record, covered: Coverage, fault: str) -> SubagentResult:
     summary = str(declared.get("summary") or "").strip() or said
     status = _worst(_by_facts(covered, reason), str(declared.get("status") or "ok"))
     confidence = _confidence(status, covered, str(declared.get("confidence") or ""))
-    return replace(facts, status=status, summary=summary, confidence=confidence)
+    failures = (*covered.failures, *_own_failures(declared, covered))[:MOST_FAILURES]
+    return replace(facts, status=status, summary=summary, confidence=confidence, failures=failures)
 
 
 def cut_summary(text: str, ref: str) -> str:
@@ -202,17 +205,44 @@ def _worst(*statuses: str) -> str:
     return max(known, key=STATUSES.index)
 
 
+def _own_failures(declared: JsonObject, covered: Coverage) -> Iterator[SourceFailure]:
+    """Sources that it says itself it could not use, and that the record counts as read."""
+    known = {failure.source for failure in covered.failures}
+    listed = declared.get("failures")
+    for one in listed if isinstance(listed, list) else ():
+        source = str(one.get("source") or "").strip() if isinstance(one, dict) else ""
+        if isinstance(one, dict) and source and source not in known:
+            known.add(source)
+            error = str(one.get("error") or "").strip()
+            yield SourceFailure(source[:_OWN_CHARS], error[:_OWN_CHARS])
+
+
 def _declared(text: str) -> JsonObject:
     """The JSON a subagent was asked to answer with; empty when it wrote something else."""
+    forms = (form for form in _objects(text) if str(form.get("summary") or "").strip())
+    return next(forms, {})
+
+
+def _answer_in(text: str) -> str:
+    """What a turn says; a form that is all of it and has nothing in its summary says nothing."""
+    said = text.strip()
+    form = next(_objects(said, whole=True), {})
+    return "" if "summary" in form and not str(form["summary"] or "").strip() else said
+
+
+def _objects(text: str, *, whole: bool = False) -> Iterator[JsonObject]:
+    """JSON objects that a text is, has fenced, or (not ``whole``) has in it."""
     fenced = _FENCE.findall(text)
-    for candidate in (text, *fenced[-1:], text[text.find("{") : text.rfind("}") + 1]):
+    if whole:
+        fenced = fenced if text.startswith("```") and text.endswith("```") else []
+    inner = () if whole else (text[text.find("{") : text.rfind("}") + 1],)
+    for candidate in (text, *fenced[-1:], *inner):
         try:
             value: Json = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and str(value.get("summary") or "").strip():
-            return value
-    return {}
+        if isinstance(value, dict):
+            yield value
 
 
 def _text(value: Json) -> str:

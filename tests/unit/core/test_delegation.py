@@ -117,12 +117,38 @@ NONE = Coverage(1, 0, (SourceFailure("a", "timeout"),))
         ('```json\n{"status": "ok", "summary": "S"}\n```', FINE, "", ("ok", "S", "high")),
         ('Here: {"status": "failed", "summary": "S"}', FINE, "", ("failed", "S", "low")),
         ('{"status": "odd", "summary": "S"}', FINE, "", ("ok", "S", "high")),
-        ('{"summary": ""}', FINE, "", ("ok", '{"summary": ""}', "high")),
     ],
 )
 def test_a_result_may_be_worse_than_the_record_and_never_better(answer, covered, fault, expected):
     result = result_of(record_of(said(answer)), covered, fault)
     assert (result.status, result.summary, result.confidence) == expected
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{"status": "ok", "summary": "", "confidence": "high"}',
+        '```json\n{"status": "ok", "summary": " "}\n```',
+        '{"summary": null}',
+    ],
+)
+def test_a_form_without_a_summary_is_no_answer(form):
+    empty = result_of(record_of(said(form)), FINE, "")
+    assert (empty.status, empty.summary) == ("failed", "subagent ended without an answer")
+    assert empty.reason == "the model answered nothing"
+    before = result_of(record_of(said("Two are late."), said(form)), FINE, "")
+    assert (before.status, before.summary) == ("ok", "Two are late.")
+
+
+def test_failures_that_only_the_subagent_knows_of_are_passed_on():
+    form = {
+        "status": "partial",
+        "summary": "One page was a login form.",
+        "failures": [{"source": "https://a.example", "error": "login"}, {"source": ""}, 5],
+    }
+    result = result_of(record_of(said(json.dumps(form))), FINE, "")
+    assert result.status == "partial"
+    assert result.failures == (SourceFailure("https://a.example", "login"),)
 
 
 def test_an_empty_answer_is_never_success():
