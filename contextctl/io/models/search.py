@@ -26,12 +26,12 @@ def searches_itself(model: str) -> bool:
     if model.startswith(_RESPONSES):
         entry = entries().get(model.removeprefix(_RESPONSES))
         return isinstance(entry, dict) and entry.get("supports_tool_search") is True
-    return model.startswith(_ANTHROPIC) and _plain(model) in _claude_models()
+    return _is_anthropic(model) and _plain(model) in _claude_models()
 
 
 def carries_search(model: str) -> bool:
     """Whether the wire of ``model`` has a tool search, whatever the map knows of the model."""
-    return model.startswith((_RESPONSES, _ANTHROPIC))
+    return model.startswith(_RESPONSES) or _is_anthropic(model)
 
 
 def resolve_search(profile: Profile) -> Profile:
@@ -54,6 +54,11 @@ def unsearchable(profile: Profile) -> Iterator[Found]:
         text = f"'{model}' has no tool search of its own, so tool_search is offered instead"
         hint = "name the model as 'anthropic/…' or 'openai/responses/…', or set via: search"
         yield Found("/defer/via", text, hint, "warning")
+
+
+def _is_anthropic(model: str) -> bool:
+    """Whether litellm asks Anthropic itself: a bare ``claude-…`` is Anthropic's too."""
+    return model.startswith(_ANTHROPIC) or ("/" not in model and model.startswith("claude-"))
 
 
 @lru_cache(maxsize=1)
