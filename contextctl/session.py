@@ -242,7 +242,7 @@ class Session:
 
     def _add_result(self, result: ResultArrived) -> str:
         """Record a result with what follows from it; the text that windows will show."""
-        pins = result_pins(self.profile.result_rule(result.name).pin, result)
+        pins = result_pins(self.profile.result_rule(result.name), result)
         for event in (result, *pins, *consequences(result)):
             self._take(event)
         self._open.pop(result.call_id, None)

@@ -13,7 +13,8 @@ from contextctl.errors import UsageError
 from contextctl.io.runs.folder import RunFolder
 from contextctl.model.message import Json
 from contextctl.report.progress_text import progress_list_text, progress_text
-from contextctl.run.progress import run_progress, task_progress
+from contextctl.report.steps_text import steps_text
+from contextctl.run.progress import run_progress, task_progress, task_steps
 
 Run = Annotated[str, typer.Argument(metavar="[RUN]", help="A run's folder, or 'latest'.")]
 As = Annotated[Format, typer.Option("--format")]
@@ -24,6 +25,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     group.command("ls")(ls)
     group.command("show")(show_task)
+    group.command("steps")(steps)
     group.command("resume")(resume)
     app.add_typer(group, name="tasks", help="How far the tasks of a run are.")
 
@@ -58,6 +60,27 @@ def show_task(
         show_json(found.to_json())
     else:
         show(progress_text(found))
+    return 0
+
+
+def steps(
+    run: Run = "latest",
+    task: Annotated[
+        str | None, typer.Argument(metavar="[TASK]", help="Default: one that is not ended.")
+    ] = None,
+    output: As = Format.text,
+) -> int:
+    """Print the ledger of a task, a line a step: what a cache could reuse, which layer changed,
+    how large the tail was, and what was done.
+
+    Example:  contextctl tasks steps latest t1
+    """
+    lines = task_steps(RunFolder.open(run, Path.cwd()), task)
+    if output is Format.json:
+        listed: list[Json] = [*lines]
+        show_json({"steps": listed})
+    else:
+        show(steps_text(lines))
     return 0
 
 

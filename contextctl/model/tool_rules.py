@@ -46,7 +46,7 @@ class ResultRule:
     """How one tool's results are shaped. None for ``max_tokens`` and ``text``: as in ``shaping``.
 
     ``fields`` None keeps every field. ``pin`` maps a pin (``confirmed_slots.order_id``) to a
-    JMESPath over the raw result.
+    JMESPath over the raw result, ``remind`` a reminder slot.
     """
 
     fields: tuple[str, ...] | None = None
@@ -56,6 +56,7 @@ class ResultRule:
     text: TextCut | None = None
     disposable: bool = False
     pin: Mapping[str, str] = field(default_factory=dict)
+    remind: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ class Live:
         """A result with the pins that its tool's rule takes from it, and what follows from it."""
         rule = self.profile.result_rule(result.name)
         own = (*facts_with(result), *consequences(result))
-        pins = (*result_pins(rule.pin, result), *citation_pins(self.profile.pins, result))
+        pins = (*result_pins(rule, result), *citation_pins(self.profile.pins, result))
         return (result, *pins, *own)
 
     def fresh_id(self, call_id: str) -> str:

@@ -39,6 +39,13 @@ def task_progress(folder: RunFolder, task: str | None) -> TaskProgress:
     return next((one for one in named if one.status in ("running", "unfinished")), named[0])
 
 
+def task_steps(folder: RunFolder, task: str | None) -> tuple[JsonObject, ...]:
+    """The ledger of a task, one line a step, in order. Raises ``UsageError`` like
+    ``task_progress``."""
+    name = task_progress(folder, task).task
+    return tuple(folder.task(name).read_ledger().values)
+
+
 def _task(folder: TaskFolder, results: dict[str, JsonObject], *, running: bool) -> TaskProgress:
     record, _ = read_record(folder.record)
     first = record[0] if record else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -69,3 +70,37 @@ def test_the_coding_example_holds_a_trace_that_overflows_as_recorded(
     assert all(line["status"] == "ok" for line in ledgers)
     assert all(line["total"] <= 14_336 for line in ledgers)
     assert sum(ledgers[-1]["raw_buckets"].values()) > 25_000
+
+
+def test_the_ticket_desk_changes_its_tail_and_keeps_its_prefix(
+    cli: Cli, root: Path, tmp_path: Path
+) -> None:
+    desk = shutil.copytree(root / "examples" / "ticket-desk", tmp_path / "tickets")
+    assert cli("validate", desk / "profile.yaml").code == 0
+    out = tmp_path / "run"
+    ran = cli("run", desk / "profile.yaml", desk / "tasks.jsonl", "--out", out, "--windows")
+    assert ran.code == 0, ran.err
+    told = cli("tasks", "steps", out)
+    rows = [line.split() for line in told.out.splitlines()[1:]]
+    assert len(rows) == 38
+    breaks = {int(row[0]): row[-1] for row in rows if row[6] != "-"}
+    assert breaks == {2: "-", 8: "compact", 14: "compact", 23: "compact", 32: "compact"}
+
+    steps = cli("tasks", "steps", out, "--format", "json").json["steps"]
+    digests = {tuple(layer["digest"] for layer in step["prefix"]["layers"]) for step in steps}
+    assert len(digests) == 1
+    for before, now in itertools.pairwise(steps):
+        if now["prefix"]["broke_at"] is None:
+            tail = before["parts"].get("query.reminders", 0)
+            assert now["prefix"]["reused_tokens"] == before["total"] - tail
+
+    tails = [
+        line["messages"][-1]["content"] for line in json_lines(out / "tasks/desk/windows.jsonl")
+    ]
+    assert all(a != b for a, b in itertools.pairwise(tails))
+    for number in range(1, 13):  # each notice is told once, in the step after it came
+        said = [tail for tail in tails if f"Ticket {number} has waited" in tail]
+        assert len(said) == 1
+    assert sum("- Answer" in tail for tail in tails) == 36  # from the first ticket on, one tone
+    assert all(tail.count("- Answer") <= 1 for tail in tails)
+    assert cli("replay", "--verify", out).code == 0

@@ -15,6 +15,8 @@ from contextctl.model.ledger import Action
 RULE = "/compaction/pause"
 # How far below the reduce target a ratio stands on its own.
 EARLY = 0.1
+# What a summary usually spares of what it stands for.
+USUAL_SAVING = 0.5
 
 
 def due(state: State, *, reduced: bool) -> str | None:
@@ -56,6 +58,13 @@ def over_ratio(state: State) -> bool:
 def saved_enough(state: State, before: int, after: int) -> bool:
     """Whether a compaction saved what a profile asks for, of the window as it was."""
     return before - after >= state.profile.compaction.pause.min_saving * before
+
+
+def is_too_little(state: State, leaving: int) -> bool:
+    """Whether the end of a stage is no reason yet: there is room, and the saving would be a poor
+    one, for which the prefix would break. The next stage's end takes it along."""
+    least = state.profile.compaction.pause.min_saving * state.total
+    return state.zone == "safe" and leaving * USUAL_SAVING < least
 
 
 def note_saving(state: State, before: int) -> None:

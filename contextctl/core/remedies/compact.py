@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from contextctl.core.compaction.audited import audited, raw_tokens
 from contextctl.core.compaction.checks import faults_after
-from contextctl.core.compaction.due import due, note_saving, pause_now
+from contextctl.core.compaction.due import due, is_too_little, note_saving, pause_now
 from contextctl.core.compaction.gather import standing, stretches
 from contextctl.core.compaction.planned import Planned, need_of, plan_compaction
 from contextctl.core.compaction.zone import Zone
@@ -50,6 +50,8 @@ def compact_when_due(state: State, *, reduced: bool) -> None:
     if plan is None:
         if trigger == "ratio":
             pause_now(state)
+        return
+    if trigger == "stage_end" and is_too_little(state, plan.zone.tokens):
         return
     asks = state.profile.compaction.summarizer.kind == "model" and plan.generation > 0
     if asks:

@@ -37,8 +37,13 @@ def paths(profile: Profile) -> Iterator[Found]:
 
 
 def pins(profile: Profile) -> Iterator[Found]:
-    """A pin of a result belongs to a declared pin and is a JMESPath."""
+    """A pin of a result belongs to a declared pin; it is a JMESPath, and so is a reminder."""
     for name, rule in profile.tools.items():
+        for slot, expression in rule.result.remind.items():
+            fault = _jmespath_fault(expression)
+            if fault:
+                pointer = pointer_to(("tools", name, "result", "remind", slot))
+                yield Found(pointer, f"'{expression}' is no JMESPath: {fault}")
         for pin, expression in rule.result.pin.items():
             pointer = pointer_to(("tools", name, "result", "pin", pin))
             root = pin.partition(".")[0]

@@ -66,6 +66,17 @@ def test_the_end_of_a_stage_compacts_what_is_not_protected() -> None:
     assert summary_of(assembly).startswith(f"[summary {one.compaction_id}] Steps 1-4, generation 1")
 
 
+def test_a_stage_of_which_little_would_leave_waits_for_the_next_one() -> None:
+    """A compaction that spares under a tenth of the window breaks the prefix for nothing."""
+    roomy = compacting(window=40_000, protect=20)
+    grown = session(
+        24, StageEnded("one")
+    )  # 4 of 24 steps may leave: a tenth would be spared of 60 %
+    assert after(roomy, grown).compactions == ()
+    later = session(30, StageEnded("one"), StageEnded("two"))  # 10 of 30
+    assert [one.trigger for one in after(roomy, later).compactions] == ["stage_end"]
+
+
 def test_fewer_than_four_old_messages_are_left_alone() -> None:
     # The question and one step with its result are three messages before the protected step.
     assembly = after(compacting(), session(2, StageEnded(), words=200))
