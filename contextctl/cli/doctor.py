@@ -14,6 +14,7 @@ from contextctl.io.profile.load import load_profile
 from contextctl.io.profile.windows import resolve_window
 from contextctl.model.check import Check
 from contextctl.report.check_text import checks_text
+from contextctl.run.server_checks import server_checks
 
 FOUND = 1
 
@@ -36,7 +37,8 @@ def doctor(
     """Check tokenizer, keys, servers and stores; exit code 1 when something does not work.
 
     Without a profile nothing leaves this machine. With one, only the addresses that it names are
-    tried: a connection is opened and closed, nothing is sent. Keys are named, never shown.
+    tried: a connection is opened and closed, nothing is sent. Its MCP servers are started, asked
+    for their tools and ended, within 30 seconds. Keys are named, never shown.
 
     Example:  contextctl doctor profile.yaml
     """
@@ -60,4 +62,5 @@ def _checks(profile: str | None, sets: list[str]) -> Iterator[Check]:
     yield Check(f"profile {loaded.path}", True, f"valid, window {loaded.model.window or 0:,}")
     yield from look.model(loaded, os.environ)
     yield from look.tools(loaded)
+    yield from server_checks(loaded)
     yield from look.named_stores(loaded)

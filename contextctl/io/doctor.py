@@ -142,11 +142,6 @@ def tools(profile: Profile) -> Iterator[Check]:
             yield _program(f"tool {name}", rule.command[0], folder)
         elif rule.http is not None:
             yield _reach(f"tool {name}", rule.http.url)
-    for name, server in profile.mcp.items():
-        if server.url:
-            yield _reach(f"mcp {name}", server.url)
-        elif server.command:
-            yield _program(f"mcp {name}", server.command[0], folder)
 
 
 def named_stores(profile: Profile) -> Iterator[Check]:
