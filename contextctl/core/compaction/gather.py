@@ -22,6 +22,7 @@ from contextctl.core.fold.stretches import Unit, stretch_texts, units_from
 from contextctl.core.fold.view import Piece, Stretch, message_bytes
 from contextctl.core.summary.material import Material, joined
 from contextctl.core.summary.negations import asks, refusals, ruled_out
+from contextctl.core.summary.values import used_often
 
 MAX_USER_FACTS, MAX_ASKED_CHARS = 20, 400
 _PASSAGE = re.compile(r"^\[([^\]\n]{1,60})\] ?([^\n]{0,120})$", re.MULTILINE)
@@ -43,7 +44,8 @@ def gather(state: State, zone: Zone) -> Material:
     def end_run() -> None:
         if run:
             steps = [step_facts(unit.pieces) for unit in run]
-            parts.append(Material(lines=digest_lines(steps, stands, facts_rule)))
+            lines = digest_lines(steps, stands, facts_rule)
+            parts.append(Material(lines=lines, uses=used_often(steps)))
             run.clear()
 
     for unit in zone.units:

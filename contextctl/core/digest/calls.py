@@ -42,6 +42,11 @@ class CallForm:
     arguments: tuple[tuple[str, str], ...]
 
     @property
+    def is_command(self) -> bool:
+        """Whether it is one argument alone and whole, which a later call repeats to the letter."""
+        return len(self.arguments) == 1 and not self.arguments[0][0] and "…" not in self.plain
+
+    @property
     def plain(self) -> str:
         """The call with every value as it is shown first."""
         return " ".join([self.name, *(_pair(key, value) for key, value in self.arguments)])

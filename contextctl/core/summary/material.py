@@ -20,7 +20,8 @@ class Material:
     user that leaves too. ``asked`` are the beginnings of those messages, with the step they came
     after. ``refused`` and ``ruled_out`` are whole sentences with the step they were said at;
     ``unanswered`` are calls and questions nobody answered; ``sources`` are the ids of retrieved
-    passages with where each came from. ``previous`` are summaries by a model that are merged.
+    passages with where each came from. ``uses`` are values and short commands with how many steps
+    used them, those of at least two. ``previous`` are summaries by a model that are merged.
     """
 
     lines: tuple[DigestLine, ...] = ()
@@ -29,6 +30,7 @@ class Material:
     ruled_out: tuple[tuple[int, str], ...] = ()
     unanswered: tuple[str, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
+    uses: tuple[tuple[str, int], ...] = ()
     previous: tuple[Summary, ...] = field(default=())
 
 
@@ -41,8 +43,17 @@ def joined(parts: Sequence[Material]) -> Material:
         ruled_out=_once(entry for part in parts for entry in part.ruled_out),
         unanswered=_once(entry for part in parts for entry in part.unanswered),
         sources=_once(entry for part in parts for entry in part.sources),
+        uses=_summed(part.uses for part in parts),
         previous=tuple(one for part in parts for one in part.previous),
     )
+
+
+def _summed(parts: Iterable[tuple[tuple[str, int], ...]]) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = {}
+    for part in parts:
+        for value, times in part:
+            counts[value] = counts.get(value, 0) + times
+    return tuple(counts.items())
 
 
 def _once(entries: Iterable[T]) -> tuple[T, ...]:

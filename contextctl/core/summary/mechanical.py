@@ -17,7 +17,7 @@ from contextctl.core.summary.material import Material
 from contextctl.core.summary.values import choose_values, entities, findings
 from contextctl.model.history_summary import LISTS, Summary
 
-VERSION = "mechanical-1"
+VERSION = "mechanical-2"
 
 MAX_NEGATIVES, MAX_OPEN, MAX_SOURCES = 24, 12, 60
 # The longest call that all lines may have, tried from the left until the calls fit their share.
@@ -25,11 +25,13 @@ CALL_CHARS = (200, 160, 130, 100, 80, 64, 48, 36, 24)
 # When calls have to be cut, the part of their room for cut ones; the rest goes to whole ones.
 CUT_SHARE = 0.5
 # Of what calls and values divide, the part that calls have for certain.
-CALL_SHARE = 0.15
+CALL_SHARE = 0.1
 # A summary merged again keeps at most this share of what a model wrote before.
 PREVIOUS_SHARE = 0.6
 # What leaving messages of users may take of the room, and how much of each is told.
-ASKED_SHARE, ASKED_CHARS = 0.3, (60, 400)
+ASKED_SHARE, ASKED_CHARS = 0.2, (60, 400)
+# What calls that failed may take of the budget, the latest first.
+FAILED_SHARE, FAILED_CHARS = 0.04, 80
 # How far over its budget a summary may come out, and how often it is made again to get there.
 TOLERANCE, TRIES = 1.03, 3
 
@@ -75,7 +77,8 @@ def _attempt(
     open_questions = dict.fromkeys(
         (*(text for one in material.previous for text in one.open_questions), *material.unanswered)
     )
-    fixed = _Fixed(_negatives(material), tuple(open_questions)[-MAX_OPEN:], sources, Summary())
+    negatives = _negatives(material, _failed(material, int(FAILED_SHARE * budget), count))
+    fixed = _Fixed(negatives, tuple(open_questions)[-MAX_OPEN:], sources, Summary())
     head = Summary((), fixed.sources, fixed.open_questions, fixed.negatives)
     room = max(budget - _size(head, count), 0)
     fixed = replace(fixed, before=_from_models(material, int(PREVIOUS_SHARE * room), count))
@@ -83,7 +86,12 @@ def _attempt(
     room -= _size(fixed.before, count) + _lines_size(asked, count)
     done, used = _calls(material.lines, int(CALL_SHARE * max(room, 0)), count)
     shown = "\n".join((*asked, *done, fixed.text))
-    chosen = choose_values(material.lines, room - used, lambda text: text in shown or stands(text))
+    chosen = choose_values(
+        material.lines,
+        room - used,
+        lambda text: text in shown or stands(text),
+        dict(material.uses),
+    )
     values = Summary(
         findings=(*fixed.before.findings, *findings(material.lines, chosen)),
         entities=entities(chosen, fixed.before.entities),
@@ -114,19 +122,27 @@ def _asked(material: Material, room: int, count: Count) -> list[str]:
     return texts
 
 
-def _negatives(material: Material) -> tuple[str, ...]:
+def _negatives(material: Material, failed: Sequence[str]) -> tuple[str, ...]:
     """Refusals of users first, then what was ruled out, then the latest calls that failed."""
     own = [f"{step}: {text}" for step, text in material.refused][-MAX_NEGATIVES:]
     tried = [f"{step}: {text}" for step, text in material.ruled_out]
-    failed = [
-        f"{line.number}: {_cut(line.call, 80)} {line.outcome}"
-        for line in material.lines
-        if line.call and line.outcome.startswith("✗")
-    ]
     carried = [text for one in material.previous for text in one.negatives]
-    rest = list(dict.fromkeys((*carried, *tried, *failed[-MAX_NEGATIVES // 4 :])))
+    rest = list(dict.fromkeys((*carried, *tried, *failed)))
     room = MAX_NEGATIVES - len(own)
     return (*own, *rest[max(len(rest) - room, 0) :])
+
+
+def _failed(material: Material, room: int, count: Count) -> list[str]:
+    """The latest calls that failed, as many as there is room for."""
+    out: list[str] = []
+    for line in reversed(material.lines):
+        if line.call and line.outcome.startswith("✗"):
+            text = f"{line.number}: {_cut(line.call, FAILED_CHARS)} {line.outcome}"
+            room -= _lines_size([text], count)
+            if room < 0 or len(out) == MAX_NEGATIVES // 4:
+                break
+            out.append(text)
+    return out[::-1]
 
 
 def _from_models(material: Material, room: int, count: Count) -> Summary:

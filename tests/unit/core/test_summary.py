@@ -6,13 +6,14 @@ import json
 
 import pytest
 
-from contextctl.core.digest.facts import Fact
-from contextctl.core.digest.lines import DigestLine
+from contextctl.core.digest.facts import Fact, Facts
+from contextctl.core.digest.lines import DigestLine, StepFacts
 from contextctl.core.summary.material import Material
 from contextctl.core.summary.mechanical import mechanical_summary
 from contextctl.core.summary.negations import asks, refusals, ruled_out
 from contextctl.core.summary.pinned import without_pins
 from contextctl.core.summary.transcript import chunks, grouped, transcript
+from contextctl.core.summary.values import used_often
 from contextctl.model.history_summary import Summary, merged, summary_from_json, summary_from_text
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived
@@ -121,6 +122,59 @@ def test_the_same_material_gives_the_same_summary() -> None:
     lines = tuple(line(n, f"bash ls {n}", Fact(f"v{n}-x", "k", 1.0)) for n in range(50))
     first = mechanical_summary(Material(lines=lines), 90, count, lambda _value: False)
     assert first == mechanical_summary(Material(lines=lines), 90, count, lambda _value: False)
+
+
+def told(*lines: DigestLine, room: int, uses: tuple[tuple[str, int], ...] = ()) -> str:
+    """All values that a summary of ``lines`` tells beside what was done."""
+    material = Material(lines=lines, uses=uses)
+    summary = mechanical_summary(material, room, count, lambda _: False)
+    return "\n".join((*summary.findings, *summary.entities.values()))
+
+
+def test_what_many_steps_used_is_kept_before_what_one_did() -> None:
+    lines = [line(n, "", Fact(f"/srv/app/part-{n}.py", "", 2.0)) for n in range(1, 31)]
+    assert "part-3.py" not in told(*lines, room=14)
+    assert "part-3.py" in told(*lines, room=14, uses=(("/srv/app/part-3.py", 9),))
+
+
+def test_a_value_inside_another_is_not_said_again() -> None:
+    path = "/srv/shop/orders/views.py"
+    text = told(line(1, "", Fact("orders/views.py", "", 9.0)), line(2, "", Fact(path)), room=200)
+    assert text.count("orders/views.py") == 1
+    assert path in text
+
+
+def test_parts_of_a_cut_call_and_times_are_no_values() -> None:
+    call = "bash python - << EOF import shop … ops/orders/views.py"
+    text = told(line(1, call), line(2, "test", Fact("42ms", "", 9.0)), room=200)
+    assert "ops/orders/views.py" not in text
+    assert "42ms" not in text
+
+
+def test_calls_that_failed_take_a_small_part_the_latest_first() -> None:
+    lines = [
+        DigestLine(n, f"bash make part-{n} " + WORDS, f"✗ Error {n}: {WORDS}") for n in range(1, 21)
+    ]
+    summary = mechanical_summary(Material(lines=tuple(lines)), 700, count, lambda _: False)
+    assert [text.partition(":")[0] for text in summary.negatives] == ["20"]
+    roomy = mechanical_summary(Material(lines=tuple(lines)), 5_000, count, lambda _: False)
+    assert [text.partition(":")[0] for text in roomy.negatives] == [
+        "15",
+        "16",
+        "17",
+        "18",
+        "19",
+        "20",
+    ]
+
+
+def test_uses_are_counted_by_steps() -> None:
+    run = ToolCall("k", "bash", json.dumps({"command": "make test"}))
+    edit = ToolCall("e", "edit", json.dumps({"path": "a.py", "text": "x"}))
+    own = Facts((Fact("src/shop/a.py"),))
+    steps = [StepFacts(n, calls=(run, edit), own=own) for n in (1, 2, 3)]
+    assert dict(used_often(steps)) == {"src/shop/a.py": 3, "make test": 3}
+    assert used_often(steps[:1]) == ()
 
 
 def test_what_models_wrote_before_goes_on() -> None:
