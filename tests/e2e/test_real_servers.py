@@ -7,6 +7,7 @@ project in ``.venv/node``, or on the PATH): filesystem, everything and memory.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -67,29 +68,35 @@ def calling(name: str, **arguments: Any) -> dict[str, Any]:
     return {"tool_calls": [{"name": name, "arguments": arguments}]}
 
 
-def test_over_thirty_tools_wait_and_one_is_found_and_called(cli, tmp_path, repository):
-    servers = {
-        "files": [program("mcp-server-filesystem"), str(repository)],
-        "everything": [program("mcp-server-everything")],
-        "memory": [program("mcp-server-memory")],
-        "git": [program("mcp-server-git"), "--repository", str(repository)],
-    }
-    log = calling("git_log", repo_path=str(repository))
-    read = calling("read_text_file", path=str(repository / "notes.txt"))
-    put(
-        tmp_path,
-        servers,
-        [
-            calling("tool_search", query="commit history of a repository"),
-            log,
-            calling("tool_search", query="读取文本文件"),
-            read,
-            {"content": "Order 4711."},
-        ],
-    )
-    done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", "--windows", timeout=300)
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The example, in a folder of its own that is a repository, as its README has it."""
+    folder = shutil.copytree(ROOT / "examples/servers", tmp_path / "try")
+    author = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (
+        ["init", "-q"],
+        ["add", "notes.txt"],
+        [*author, "commit", "-qm", "Open the shop"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def found() -> dict[str, str]:
+    """The PATH on which the example's servers are; skips where they are not installed."""
+    names = [f"mcp-server-{name}" for name in ("filesystem", "everything", "memory", "git")]
+    folders = dict.fromkeys(str(Path(program(name)).parent) for name in names)
+    return {"PATH": ":".join([*folders, os.environ["PATH"]])}
+
+
+def test_over_thirty_tools_wait_and_one_is_found_and_called(cli, example, found):
+    done = cli(
+        "run", "profile.yaml", "tasks.jsonl", "--out", "many", "--windows",
+        cwd=example, env=found, timeout=300,
+    )  # fmt: skip
     assert done.code == 0, done.err
-    task = tmp_path / "run/tasks/t1"
+    task = example / "many/tasks/late"
     events = lines_of(task / "record.jsonl")
     listed = {e["source"]: len(e["tools"]) for e in events if e["kind"] == "tools"}
     assert set(listed) == {"files", "everything", "mcp:memory", "git"}
@@ -101,10 +108,9 @@ def test_over_thirty_tools_wait_and_one_is_found_and_called(cli, tmp_path, repos
     assert "git_log" in names(windows[1])
     assert "read_text_file" not in names(windows[2])
     assert "read_text_file" in names(windows[3])
-    results = {e["call_id"]: e for e in events if e["kind"] == "result"}
-    told = [result["content"] for result in results.values()]
-    assert "The first word" in told[1]
-    assert "Order 4711 is late." in told[3]
+    told = [e["content"] for e in events if e["kind"] == "result"]
+    assert "Open the shop" in told[1]
+    assert "Order 4711 is late" in told[3]
     waiting = [action for action in ledgers[0]["actions"] if action["kind"] == "defer"]
     assert {action["target"] for action in waiting} == set(listed)
     saved = sum(action["tokens_before"] for action in waiting)
@@ -116,6 +122,22 @@ def test_over_thirty_tools_wait_and_one_is_found_and_called(cli, tmp_path, repos
         "tools",
         None,
     ]
+    doctor = cli("doctor", "profile.yaml", cwd=example, env=found, timeout=300)
+    assert doctor.out.count("tools, deferred") == 4
+
+
+def test_six_tools_of_the_same_profile_stay_in_the_window(cli, example, found):
+    done = cli(
+        "run", "few.yaml", "tasks.jsonl", "--out", "six", "--windows",
+        cwd=example, env=found, timeout=300,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    windows = lines_of(example / "six/tasks/late/windows.jsonl")
+    assert len(names(windows[0])) == 7
+    assert names(windows[0])[-1] == "write_workspace"
+    assert windows[0]["tools"] == windows[1]["tools"]
+    ledgers = lines_of(example / "six/tasks/late/ledger.jsonl")
+    assert [report["actions"] for report in ledgers] == [[], []]
 
 
 def test_few_tools_stay_where_they_are(cli, tmp_path, repository):
