@@ -17,6 +17,7 @@ from contextctl.io.profile.load import load_profile
 from contextctl.io.runs.folder import HOME
 from contextctl.io.stores.memories import MemoryStore, open_memory
 from contextctl.model.memory import CURRENT, HELD, Candidate, Written
+from contextctl.model.memory_keys import is_subject
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile_parts import MemoryRule
 from contextctl.report.memory_text import changes_text, memories_text
@@ -61,9 +62,10 @@ def ls(
 
     Example:  contextctl memory ls --subject user:7
     """
+    whose = _whose(subject)
     with _opened(store, profile, create=False) as (memory, _):
         states = (HELD,) if held else (CURRENT, HELD)
-        rows = memory.rows(subject, session=None, states=states) if memory else ()
+        rows = memory.rows(whose, session=None, states=states) if memory else ()
     if output is Format.json:
         listed: list[Json] = [row.to_json() for row in rows]
         show_json({"memories": listed})
@@ -110,12 +112,9 @@ def search(
 
     Example:  contextctl memory search "where to ship" --subject user:7
     """
+    whose = _named(subject)
     with _opened(store, profile, create=False) as (memory, rule):
-        found = (
-            Memories(memory, rule, _named(subject)).recall(question, limit, count=False)
-            if memory
-            else ()
-        )
+        found = Memories(memory, rule, whose).recall(question, limit, count=False) if memory else ()
     if output is Format.json:
         listed: list[Json] = [{**one.memory.to_json(), "relevance": one.relevance} for one in found]
         show_json({"question": question, "memories": listed})
@@ -211,8 +210,9 @@ def export(subject: Subject = None, store: Store = None, profile: ProfileName = 
     """
     import json
 
+    whose = _whose(subject)
     with _opened(store, profile, create=False) as (memory, _):
-        rows = memory.rows(subject, session=None, states=(CURRENT, HELD)) if memory else ()
+        rows = memory.rows(whose, session=None, states=(CURRENT, HELD)) if memory else ()
     for row in rows:
         show(json.dumps(row.to_json(), ensure_ascii=False))
     return 0
@@ -229,8 +229,9 @@ def log(
 
     Example:  contextctl memory log --subject user:7
     """
+    whose = _whose(subject)
     with _opened(store, profile, create=False) as (memory, _):
-        changes = memory.log(subject, memory_id) if memory else ()
+        changes = memory.log(whose, memory_id) if memory else ()
     if output is Format.json:
         listed: list[Json] = [change.to_json() for change in changes]
         show_json({"changes": listed})
@@ -249,6 +250,8 @@ def _opened(
         loaded = load_profile(profile)
         rule, address = loaded.memory, loaded.stores.memory
     home = Path.cwd() / HOME
+    if store is not None and "://" not in store and not create and not Path(store).is_dir():
+        raise UsageError(f"there is no folder '{store}'; --store names that of a memory.db")
     if store is not None:
         address, home = (store, home) if "://" in store else ("sqlite", Path(store))
     memory = open_memory(address, home, create=create)
@@ -270,7 +273,14 @@ def _there(memory: MemoryStore | None) -> MemoryStore:
 def _named(subject: str | None) -> str:
     if not subject:
         raise UsageError("name whose memory with --subject user:ID or tenant:ID")
-    return subject
+    return _whose(subject) or ""
+
+
+def _whose(subject: str | None) -> str | None:
+    """Who was named, if anybody. Raises ``UsageError`` for what nobody is called."""
+    if subject is not None and not is_subject(subject):
+        raise UsageError(f"'{subject}' is no subject; write user:ID or tenant:ID")
+    return None if subject is None else subject.strip()
 
 
 def _told(written: Written, output: Format) -> int:

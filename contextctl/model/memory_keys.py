@@ -7,6 +7,8 @@ import unicodedata
 
 import regex
 
+MADE = "text-"
+"""How the key of a memory begins that named none."""
 SUBJECTS = ("user:", "tenant:")
 _BREAK = regex.compile(r"(?<=[\p{Ll}\p{Nd}])(?=\p{Lu})|[^\p{L}\p{M}\p{Nd}]+")
 _HAN = r"\p{Han}\p{Hiragana}\p{Katakana}"
@@ -22,11 +24,13 @@ def normal_key(key: str) -> str:
 
 
 def key_of_text(text: str) -> str:
-    """The key of a candidate that names none: the same words give the same key."""
-    words = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return "text-" + hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    """The key of a candidate that names none: the same words give the same key, whatever stop
+    they end with."""
+    words = " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".。!！;；,， ")
+    return MADE + hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def is_subject(subject: str) -> bool:
     """Whether ``subject`` names somebody: ``user:7``, ``tenant:acme``."""
-    return any(subject.startswith(kind) and subject[len(kind) :].strip() for kind in SUBJECTS)
+    named = subject.strip()
+    return any(named.startswith(kind) and named[len(kind) :].strip() for kind in SUBJECTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contextctl.model.memory import HELD, Change, Memory
+from contextctl.model.memory_keys import MADE
 from contextctl.report.columns import table
 
 _TEXT = 80
@@ -20,7 +21,15 @@ def memories_text(rows: Sequence[Memory]) -> str:
         marks += [f"{row.bad} complaints"] if row.bad else []
         text = f"[{', '.join(marks)}] {row.text}" if marks else row.text
         lines.append(
-            [row.id, row.subject, row.kind, row.key, row.updated_at[:10], str(row.hits), _cut(text)]
+            [
+                row.id,
+                row.subject,
+                row.kind,
+                _key(row.key),
+                row.updated_at[:10],
+                str(row.hits),
+                _cut(text),
+            ]
         )
     return "\n".join(table(lines, [*[False] * 5, True, False]))
 
@@ -31,9 +40,14 @@ def changes_text(changes: Sequence[Change]) -> str:
     for one in changes:
         text = f"{one.before} -> {one.after}" if one.before else one.after or one.code
         lines.append(
-            [one.at[:19], one.action, one.memory_id, one.subject, one.key, one.by, _cut(text)]
+            [one.at[:19], one.action, one.memory_id, one.subject, _key(one.key), one.by, _cut(text)]
         )
     return "\n".join(table(lines, [False] * 7))
+
+
+def _key(key: str) -> str:
+    """A key that somebody named."""
+    return "-" if key.startswith(MADE) else key
 
 
 def _cut(text: str) -> str:

@@ -31,6 +31,7 @@ from contextctl.io.tools.toolbox import open_tools, own_names
 from contextctl.io.workspace.blobs import open_store
 from contextctl.io.workspace.session import Workspace
 from contextctl.model.ledger import ZONES
+from contextctl.model.memory_keys import is_subject
 from contextctl.model.message import Json, JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.record import Event
@@ -112,7 +113,7 @@ def _run(
     summary = RunSummary(str(folder.path), dry_run=order.dry_run)
     rule = order.profile.workspace
     with holding(folder.path):
-        summary.warnings += [*warnings, *_compared(order, folder)]
+        summary.warnings += [*warnings, *_compared(order, folder), *_nameless(order)]
         plan = plan_resume(order.tasks, folder) if order.resume else Plan([*order.tasks])
         summary.warnings += [*plan.warnings, *own.warnings()]
         summary.skipped = len(plan.done)
@@ -256,6 +257,15 @@ def _compared(order: Order, folder: RunFolder) -> list[str]:
         changed = f"the profile has changed since '{path}' was begun: results that are there stay"
         return [f"{changed}, what is left runs under the new one"]
     return []
+
+
+def _nameless(order: Order) -> list[str]:
+    """Tasks whose subject is nobody: they go on without a memory."""
+    wrong = [t for t in order.tasks if t.subject and not is_subject(t.subject)]
+    if not wrong or not order.profile.memory.enabled:
+        return []
+    some = ", ".join(f"'{task.id}' ('{task.subject}')" for task in wrong[:5])
+    return [f"no subject is user:ID or tenant:ID, so nothing is remembered, in: {some}"]
 
 
 def _about(order: Order) -> JsonObject:

@@ -45,6 +45,7 @@ from contextctl.core.tools.plan_answer import Answered
 from contextctl.io.runs.folder import HOME
 from contextctl.io.stores.memories import MemoryStore, open_memory
 from contextctl.model.failure import ARGUMENTS
+from contextctl.model.memory_keys import is_subject
 from contextctl.model.message import Json, JsonObject, ToolCall
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.own_sources import MEMORY, PLAN
@@ -149,7 +150,7 @@ class TaskState:
 
     def memories(self, task: Task, session: str) -> Memories | None:
         """The memory of the task's subject; None without one, or where memory is off."""
-        if self._store is None or not task.subject:
+        if self._store is None or not is_subject(task.subject):
             return None
         rule, subject = self.profile.memory, task.subject
         with self._lock:

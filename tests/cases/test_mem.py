@@ -205,3 +205,63 @@ def test_held_memories_are_used_when_confirmed(cli: Cli) -> None:
     assert search(cli, "is the customer a VIP") == []
     memory(cli, "confirm", held["id"])
     assert search(cli, "is the customer a VIP") == ["the customer is a VIP"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--ttl-days", "1e9"], 0, "added"),  # longer than anybody lives: it does not expire
+        (["--ttl-days", "nan"], 1, "not_stable"),
+        (["--ttl-days", "-1"], 1, "not_stable"),
+        (["--ttl-days", "inf"], 0, "added"),
+    ],
+)
+def test_a_lifetime_of_any_number_is_no_bug(
+    cli: Cli, more: list[str], code: int, said: str
+) -> None:
+    done = cli("memory", "add", "ships to the office", "--subject", SUBJECT, *more)
+    assert (done.code, said in done.out + done.err) == (code, True)
+    for row in memory(cli, "ls")["memories"]:
+        assert row["expires_at"] == ""
+
+
+def test_a_model_s_numbers_are_no_bug_either(cli: Cli, run: Any) -> None:
+    said = "I prefer tea and I prefer window seats."
+    odd = propose("prefers tea", "I prefer tea")
+    odd["tool_calls"][0]["arguments"] |= {"ttl_days": 1e300}
+    windows = run(
+        {"id": "t6", "input": said, "subject": SUBJECT},
+        odd,
+        propose("prefers window seats", "I prefer window seats", key="seat"),
+        {"content": "noted"},
+    )
+    answers = [m["content"] for m in windows[-1]["messages"] if m["role"] == "tool"]
+    assert [json.loads(answer)["outcome"] for answer in answers] == ["added", "added"]
+    assert len(memory(cli, "ls")["memories"]) == 2
+
+
+def test_one_subject_has_one_spelling_and_nobody_is_named_by_chance(cli: Cli, run: Any) -> None:
+    memory(cli, "add", "likes tea", "--subject", " user:7 ")
+    memory(cli, "add", "Likes tea.", "--subject", "user:7")
+    (row,) = memory(cli, "ls", "--subject", "user:7 ")["memories"]
+    assert row["subject"] == "user:7"
+    for name in ("7", "USER:7", "user:", "group:7"):
+        done = cli("memory", "ls", "--subject", name)
+        assert done.code == 2
+        assert "user:ID or tenant:ID" in done.err
+    assert memory(cli, "search", "tea", "--subject", "user:70")["memories"] == []
+    (window,) = run({"id": "t7", "input": "tea?", "subject": "7"}, {"content": "ok"})
+    assert "likes tea" not in json.dumps(window).lower()
+    assert "memory_recall" not in json.dumps(window["tools"])
+
+
+def test_a_key_is_the_same_in_every_spelling_of_its_letters(cli: Cli) -> None:
+    memory(cli, "add", "likes coffee", "--key", "Café", "--subject", SUBJECT)
+    memory(cli, "add", "likes mocha", "--key", "Cafe\u0301", "--subject", SUBJECT)
+    assert [row["text"] for row in memory(cli, "ls")["memories"]] == ["likes mocha"]
+
+
+def test_a_store_that_is_not_there_is_said(cli: Cli) -> None:
+    done = cli("memory", "ls", "--store", "no/such/folder")
+    assert done.code == 2
+    assert "no/such/folder" in done.err

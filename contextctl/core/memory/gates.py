@@ -19,6 +19,9 @@ from contextctl.model.profile_parts import MemoryRule
 CONFIRMED_BY = ("user", "person")
 """Sources that need no confirmation: the person themselves, and whoever keeps the store."""
 
+LONGEST_DAYS = 36_500
+"""A memory that is to live longer does not expire: nobody will be there to see it."""
+
 _FLAGS = regex.IGNORECASE | regex.VERSION1
 
 # An offer that ends, a moment, something under way.
@@ -101,7 +104,7 @@ def admit(candidate: Candidate, rule: MemoryRule) -> Verdict:
 def lifetime_s(candidate: Candidate, rule: MemoryRule) -> float | None:
     """Seconds until the memory expires; None: never. Session memory lives a day at most."""
     days = rule.ttl_days if candidate.ttl_days is None else candidate.ttl_days
-    own = None if days is None else days * DAY
+    own = None if days is None or days > LONGEST_DAYS else days * DAY
     if not candidate.session:
         return own
     return float(DAY) if own is None else min(own, float(DAY))
@@ -112,7 +115,7 @@ def _not_stable(candidate: Candidate, text: str, rule: MemoryRule) -> str:
         return "there is no text"
     if candidate.kind not in KINDS or candidate.kind not in rule.kinds:
         return f"'{candidate.kind}' is not one of {', '.join(rule.kinds)}"
-    if candidate.ttl_days is not None and candidate.ttl_days <= 0:
+    if candidate.ttl_days is not None and not candidate.ttl_days > 0:
         return "it has expired already"
     reasoning = _REASONING.search(text)
     if reasoning and candidate.source not in CONFIRMED_BY:
@@ -123,7 +126,7 @@ def _not_stable(candidate: Candidate, text: str, rule: MemoryRule) -> str:
 
 
 def _not_sure(candidate: Candidate, text: str, rule: MemoryRule) -> str:
-    if candidate.confidence < rule.min_confidence:
+    if not candidate.confidence >= rule.min_confidence:  # NaN is no confidence
         return f"confidence {candidate.confidence:g} is below {rule.min_confidence:g}"
     if candidate.source == "model":
         return "nobody but the model says so; quote who did"

@@ -16,6 +16,7 @@ from contextctl.core.memory.days import asked_days, day_number, day_word
 from contextctl.core.search.bm25 import Bm25
 from contextctl.core.search.terms import is_pair, query_terms, terms
 from contextctl.model.memory import Memory, Recalled
+from contextctl.model.memory_keys import MADE
 from contextctl.model.profile_parts import MemoryRule
 
 # How much of a rank is recency: a memory of today against one that is very old. More would bury
@@ -180,7 +181,7 @@ def is_newer(one: Memory, other: Memory) -> bool:
 
 
 def _fields(memory: Memory) -> dict[str, str]:
-    key = "" if memory.key.startswith("text-") else memory.key.replace("-", " ")
+    key = "" if memory.key.startswith(MADE) else memory.key.replace("-", " ")
     return {"text": memory.text, "key": key, "day": day_word(memory.updated_at)}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from contextctl.model.memory import Memory
+from contextctl.model.memory_keys import MADE
 from contextctl.model.message import Json, JsonObject
 
 STANDING = {
@@ -58,7 +59,7 @@ def memory_text(items: Sequence[Mapping[str, Json]], locale: str) -> str:
 
 def index_entry(memory: Memory) -> JsonObject:
     """What the index layer says of a memory: its key (its id when it has none) and its text."""
-    is_made = memory.key.startswith("text-")
+    is_made = memory.key.startswith(MADE)
     return {"name": memory.id if is_made else memory.key, "about": _one(memory.text)}
 
 

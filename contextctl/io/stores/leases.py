@@ -26,6 +26,7 @@ from contextctl.io.stores.lease_rows import LeaseHeldError, LeaseRows
 __all__ = ["FILES", "Lease", "LeaseHeldError", "Leases"]
 
 FILES = "files"
+_SILENT = 2  # lease times that a file was not written anew: then its owner is gone
 
 
 class _Place(Protocol):
@@ -152,25 +153,36 @@ class _File:
         self._write(owner, time.time() + seconds)
 
     def renew(self, seconds: float) -> bool:
-        """Write a later time."""
+        """Write a later time, unless another machine, which does not see the lock, took it over."""
+        if self._read()[0] != self._owner:
+            return False
         self._write(self._owner, time.time() + seconds)
         return True
 
     def release(self) -> None:
         """Nobody is the owner; the lock goes with the file."""
-        self._write("", 0.0)
+        if self._read()[0] == self._owner:
+            self._write("", 0.0)
         self._file.close()
 
     def _read(self) -> tuple[str, float, int]:
         self._file.seek(0)
         try:
             value = json.loads(self._file.read() or b"{}")
-            return str(value.get("owner", "")), float(value.get("until", 0)), int(value["term"])
+            until = float(value.get("until", 0))
+            # A clock that runs ahead must not lock a task for hours: it is written anew every third
+            # of its time, so the file's own time says when its owner was heard of last.
+            heard = os.fstat(self._file.fileno()).st_mtime
+            until = min(until, heard + _SILENT * float(value.get("seconds", until)))
+            return str(value.get("owner", "")), until, int(value["term"])
         except (ValueError, KeyError, AttributeError, TypeError):
             return "", 0.0, 0  # new, or torn: a crash while it was written
 
     def _write(self, owner: str, until: float) -> None:
-        text = json.dumps({"owner": owner, "until": round(until, 3), "term": self._term})
+        seconds = round(max(until - time.time(), 0.0), 3)
+        text = json.dumps(
+            {"owner": owner, "until": round(until, 3), "seconds": seconds, "term": self._term}
+        )
         self._file.seek(0)
         self._file.truncate()
         self._file.write(text.encode("utf-8"))

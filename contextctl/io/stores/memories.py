@@ -23,6 +23,7 @@ from contextctl.io.stores.memory_table import (
     log_table,
     memory_table,
     storable,
+    subject_name,
     vector_table,
 )
 from contextctl.model.memory import CURRENT, HELD, Candidate, Change, Memory, Written
@@ -76,7 +77,7 @@ class MemoryStore:
     def refused(self, candidate: Candidate, code: str, by: str = "") -> None:
         """Note that a candidate was refused; its text is not kept, since it may be the reason."""
         with self._writing("note a refusal") as rows:
-            memory = Memory("", storable(candidate.subject), candidate.kind, "", "")
+            memory = Memory("", subject_name(candidate.subject), candidate.kind, "", "")
             rows.lock(memory.subject)
             rows.note("refused", memory, by, code=code)
 
@@ -100,7 +101,7 @@ class MemoryStore:
             sa.or_(columns.expires_at == "", columns.expires_at > _iso(at or datetime.now(UTC))),
         ]
         if subject is not None:
-            where.append(columns.subject == storable(subject))
+            where.append(columns.subject == subject_name(subject))
         if session is not None:
             where.append(columns.session.in_(sorted({"", session})))
         query = sa.select(table).where(*where)
@@ -113,7 +114,7 @@ class MemoryStore:
         change, the ids of all that were touched, and those of them that are remembered now."""
         import sqlalchemy as sa
 
-        log, table, name = log_table().c, memory_table(), storable(subject)
+        log, table, name = log_table().c, memory_table(), subject_name(subject)
         query = sa.select(log.number, log.memory_id).where(log.subject == name, log.number > since)
         with self._store.reading("read changes of memory") as connection:
             lines = connection.execute(query).all()
@@ -201,7 +202,7 @@ class MemoryStore:
         columns = table.c
         query = sa.select(table).order_by(columns.number)
         if subject is not None:
-            query = query.where(columns.subject == storable(subject))
+            query = query.where(columns.subject == subject_name(subject))
         if memory_id is not None:
             query = query.where(columns.memory_id == memory_id)
         with self._store.reading("read the audit of memory") as connection:
@@ -212,7 +213,9 @@ class MemoryStore:
         import sqlalchemy as sa
 
         columns = log_table().c
-        query = sa.select(sa.func.max(columns.number)).where(columns.subject == storable(subject))
+        query = sa.select(sa.func.max(columns.number)).where(
+            columns.subject == subject_name(subject)
+        )
         with self._store.reading("read the version of memory") as connection:
             return int(connection.execute(query).scalar() or 0)
 
@@ -233,7 +236,9 @@ class MemoryStore:
         """Write vectors of a subject's memories, in the place of older ones."""
         table = vector_table()
         with self._writing("write vectors") as rows:
-            rows.lock(storable(subject))  # nobody else deletes one of them now, or writes it too
+            rows.lock(
+                subject_name(subject)
+            )  # nobody else deletes one of them now, or writes it too
             for name, (of_text, vector) in vectors.items():
                 rows.connection.execute(table.delete().where(table.c.memory_id == name))
                 if rows.by_id(name) is not None:  # deleted since: then nothing of it is kept
@@ -290,7 +295,7 @@ def _made(candidate: Candidate, now: datetime, lifetime_s: float | None, *, held
     expires = "" if lifetime_s is None else _iso(now + timedelta(seconds=lifetime_s))
     return Memory(
         id="m" + "".join(secrets.choice(_ALPHABET) for _ in range(8)),
-        subject=storable(candidate.subject),
+        subject=subject_name(candidate.subject),
         kind=candidate.kind,
         key=storable(normal_key(candidate.key)) or key_of_text(text),
         text=text,

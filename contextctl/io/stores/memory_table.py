@@ -24,6 +24,11 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("�", text)
 
 
+def subject_name(subject: str) -> str:
+    """A subject as it stands in a row: spaces around it name nobody else."""
+    return storable(subject.strip())
+
+
 def _first(connection: Connection) -> None:
     serial = "BIGSERIAL" if connection.dialect.name == "postgresql" else "INTEGER"
     real = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "REAL"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import time
@@ -117,3 +119,29 @@ def test_a_file_lease_of_another_machine_is_waited_for(tmp_path: Path) -> None:
         leases.claim("t1")
     time.sleep(1.1)
     leases.claim("t1").release()
+
+
+def test_a_clock_that_runs_ahead_locks_nothing_for_hours(tmp_path: Path) -> None:
+    """The machine died; its clock was a day ahead. The file was last written five minutes ago."""
+    folder = tmp_path / "t1"
+    folder.mkdir()
+    file = folder / "lease.json"
+    ahead = {"owner": "other:b:1:x", "until": time.time() + 86_400, "seconds": 60, "term": 3}
+    file.write_text(json.dumps(ahead), encoding="utf-8")
+    with pytest.raises(LeaseHeldError, match="another machine"):
+        Leases("files", tmp_path, "r", 60).claim("t1")
+    os.utime(file, (time.time() - 300, time.time() - 300))
+    lease = Leases("files", tmp_path, "r", 60).claim("t1")
+    assert lease.previous == "other:b:1:x"
+    lease.release()
+
+
+def test_an_owner_that_slept_past_its_time_does_not_take_a_file_back(tmp_path: Path) -> None:
+    sleeper = Leases("files", tmp_path, "r", 60).claim("t1")
+    taken = {"owner": "other:b:1:x", "until": time.time() + 60, "seconds": 60, "term": 2}
+    (tmp_path / "t1" / "lease.json").write_text(json.dumps(taken), encoding="utf-8")
+    sleeper._renew()
+    with pytest.raises(LeaseHeldError, match="another owner by now"):
+        sleeper.check()
+    sleeper.release()
+    assert json.loads((tmp_path / "t1" / "lease.json").read_text()) == taken
