@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from contextctl.model.history_summary import LISTS
 from contextctl.model.message import Json, JsonObject
 
-# How ``bounded`` divides an answer: items a field, and characters for each token of the limit.
-# Little, because quotes, line breaks and indentation around an item take as much again.
-MOST_ITEMS, CHARS_PER_TOKEN = 3, 1
+# How ``bounded`` divides an answer: items a field, at least so many characters for each, the tokens
+# around an item (quotes, comma, indentation) and of everything else (braces and names). A character
+# may take a whole token: small models write digits and symbols, one token each.
+MOST_ITEMS, LEAST_CHARS = 3, 16
+ITEM_TOKENS, FRAME_TOKENS = 6, 60
 
 SYSTEM = """You write the working notes of an agent whose older messages leave its context window.
 Answer with one JSON object and nothing else:
@@ -80,9 +82,13 @@ def bounded(schema: JsonObject, tokens: int) -> JsonObject:
 
     For models that do not know when to stop: their answer would be cut, and then it is no JSON.
     """
-    chars = max(tokens * CHARS_PER_TOKEN // (4 * MOST_ITEMS), 16)
-    text: JsonObject = {"type": "string", "maxLength": chars}
-    listed: JsonObject = {"type": "array", "items": text, "maxItems": MOST_ITEMS}
+    room, most, chars = tokens - FRAME_TOKENS, MOST_ITEMS, 0
+    for most in range(MOST_ITEMS, 0, -1):
+        chars = room // (most * len(LISTS)) - ITEM_TOKENS
+        if chars >= LEAST_CHARS:
+            break
+    text: JsonObject = {"type": "string", "maxLength": max(chars, LEAST_CHARS)}
+    listed: JsonObject = {"type": "array", "items": text, "maxItems": most}
     nothing: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
     fields: JsonObject = dict.fromkeys(LISTS, listed)
     fields["done"] = {**listed, "items": {**text, "minLength": 8}, "minItems": 1}

@@ -12,9 +12,17 @@ from contextctl.core.summary.material import Material
 from contextctl.core.summary.mechanical import mechanical_summary
 from contextctl.core.summary.negations import asks, refusals, ruled_out
 from contextctl.core.summary.pinned import without_pins
+from contextctl.core.summary.prompt import bounded
 from contextctl.core.summary.transcript import chunks, grouped, transcript
 from contextctl.core.summary.values import used_often
-from contextctl.model.history_summary import Summary, merged, summary_from_json, summary_from_text
+from contextctl.io.profile.shipped import schema
+from contextctl.model.history_summary import (
+    LISTS,
+    Summary,
+    merged,
+    summary_from_json,
+    summary_from_text,
+)
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived
 
@@ -282,3 +290,20 @@ def test_chunks_fit_and_lose_nothing() -> None:
 
 def test_groups_fit() -> None:
     assert grouped(["a b", "c d", "e f g h i j k"], 9, count) == [["a b", "c d"], ["e f g h i j k"]]
+
+
+@pytest.mark.parametrize("tokens", [160, 200, 400, 800, 2_000])
+def test_a_bounded_form_ends_in_time_even_at_a_token_a_character(tokens: int) -> None:
+    """The longest answer the form allows, as small models write it: a line for each item."""
+    fields = bounded(schema("summary"), tokens)["properties"]
+    assert isinstance(fields, dict)
+    answer: dict[str, object] = {"entities": {}}
+    for name in LISTS:
+        field = fields[name]
+        item = "9" * field["items"]["maxLength"]
+        answer[name] = [item] * field["maxItems"]
+    longest = json.dumps(answer, indent=4)
+    digits = longest.count("9")
+    around = 3 * longest.count('"') // 2  # quote, comma and line break with its spaces; names
+    assert digits + around <= tokens
+    assert digits >= tokens * 0.4
