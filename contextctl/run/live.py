@@ -78,6 +78,8 @@ class Live:
         self.totals = Totals()
         self.turn: Turn | None = None
         self.steps = 0
+        self.said: list[Message] = []
+        """What the model answered in this run, turn by turn."""
         self.call_ids: set[str] = set()
         self.tool_search = ToolSearch(setting.profile.defer)
         self.warnings: list[str] = []
@@ -301,6 +303,7 @@ class Live:
         assembly, _ = self.sent
         self.sent = None
         self.turn = Turn(message)
+        self.said.append(message)
         self.steps += 1
         self.finished = (assembly.ledger, assembly)
         self.totals.add(assembly.ledger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from contextctl.io.mcp.missing import Missing
 from contextctl.io.stores.leases import Leases
 from contextctl.io.stores.snapshots import Snapshots
 from contextctl.io.workspace.session import Workspace
-from contextctl.model.message import ToolSpec
+from contextctl.model.message import Message, ToolSpec
 from contextctl.model.outcome import ToolOutcome
 from contextctl.model.profile import Profile
 from contextctl.model.reply import Reply, Request
@@ -52,6 +52,9 @@ class Model(Protocol):
 
     def complete(self, request: Request) -> Reply:
         """Answer a request, or raise ``ModelError``."""
+
+    def continued(self, task: str, said: Sequence[Message]) -> None:
+        """``task`` goes on after these answers."""
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def run_task(
         live.warnings.append(remark)
     try:
         catch_up(live, record)
+        setting.model.continued(task.id, live.said)
         if live.sent is not None:  # nobody answered it: the first model is tried again first
             live.use(setting.profile.model.name, record)
         live.open()

@@ -27,7 +27,8 @@ CALLS = [
     {"id": "j2", "name": "send_mail", "arguments": {"to": "a@example.invalid"}},
     {"id": "j3", "name": "report", "arguments": {}},
 ]
-# A scripted model has no memory across processes: what has been said decides what comes next.
+IN_ORDER = [{"tool_calls": [call]} for call in CALLS] + [{"content": "finished"}]
+# What has been said decides what comes next.
 AT_ONCE = [{"content": "finished", "when": '"j3"'}, {"tool_calls": CALLS}]
 ONE_BY_ONE = [
     {"content": "finished", "when": '"tool_call_id": "j3"'},
@@ -63,7 +64,9 @@ def folder(tmp_path: Path, shared: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("script", [AT_ONCE, ONE_BY_ONE], ids=["at once", "one by one"])
+@pytest.mark.parametrize(
+    "script", [AT_ONCE, ONE_BY_ONE, IN_ORDER], ids=["at once", "one by one", "in order"]
+)
 def test_after_kill_9_the_mail_is_not_sent_again(cli, folder, script):
     (folder / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in script))
     process = started(folder, cli)

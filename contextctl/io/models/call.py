@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,13 +18,13 @@ from contextctl.io.models.faults import ModelFault
 from contextctl.io.models.litellm_calls import send
 from contextctl.io.models.litellm_reply import Target
 from contextctl.io.models.map import model_facts
-from contextctl.io.models.scripted import SCRIPTED, open_script
+from contextctl.io.models.scripted import SCRIPTED, Script, open_script
 from contextctl.io.recorder.masking import known_secrets, masked
 from contextctl.model.profile import Profile
 from contextctl.model.reply import Reply, Request
 
 if TYPE_CHECKING:
-    from contextctl.model.message import Json
+    from contextctl.model.message import Json, Message
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 30.0
@@ -44,6 +44,7 @@ class Model:
     _asks: Mapping[str, Ask]
     _profile: Profile
     _stop: threading.Event
+    _scripts: tuple[Script, ...] = ()
 
     def complete(self, request: Request) -> Reply:
         """Answer ``request`` by ``request.model``, or by the first of ``names`` that answers.
@@ -61,6 +62,11 @@ class Model:
                 if error.overflow or self._stop.is_set():
                     raise
         return self._by_one(self.names[-1], request)
+
+    def continued(self, task: str, said: Sequence[Message]) -> None:
+        """``task`` goes on after these answers: a scripted model finds its place again."""
+        for script in self._scripts:
+            script.continued(task, said)
 
     def _by_one(self, name: str, request: Request) -> Reply:
         ask = self._asks.get(name)
@@ -96,13 +102,17 @@ def open_model(profile: Profile, *, stop: threading.Event | None = None) -> Mode
     """
     event = stop or threading.Event()
     names = tuple(dict.fromkeys((profile.model.name, *(f.name for f in profile.model.fallbacks))))
-    asks = {name: _ask(profile, name, event) for name in names}
-    return Model(names, asks, profile, event)
+    scripts = {
+        name: open_script(name, profile.path, stop=event)
+        for name in names
+        if name.startswith(SCRIPTED)
+    }
+    asks: dict[str, Ask] = {name: script.reply for name, script in scripts.items()}
+    asks |= {name: _ask(profile, name, event) for name in names if name not in scripts}
+    return Model(names, asks, profile, event, tuple(scripts.values()))
 
 
 def _ask(profile: Profile, name: str, stop: threading.Event) -> Ask:
-    if name.startswith(SCRIPTED):
-        return open_script(name, profile.path, stop=stop).reply
     rule = profile.model
     own = name == rule.name
     params: Mapping[str, Json] = rule.params

@@ -12,7 +12,8 @@ which ``content`` or ``tool_calls`` must be there, or
 - ``repeat``: the line stays in the script.
 
 Each task walks through the script by itself: a line that one task used up is still there for the
-others. ``arguments`` may be an object or a raw text, malformed if a test wants it so.
+others. A task that is continued finds its place again by what it was answered before. ``arguments``
+may be an object or a raw text, malformed if a test wants it so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -82,6 +83,27 @@ class Script:
             finish_reason=str(line.get("finish_reason") or finish),
             duration_s=time.monotonic() - started,
         )
+
+    def continued(self, task: str, said: Sequence[Message]) -> None:
+        """Use up the lines that ``task`` was answered with before, and the errors on their way."""
+        with self._lock:
+            used = self._used.setdefault(task, set())
+            for message in said:
+                place = self._place_of(message, task, used)
+                if place is None:
+                    continue
+                skipped = (n for n in range(place) if _is_error(self.lines[n], task))
+                used.update(skipped, () if self.lines[place].get("repeat") else (place,))
+            self._answers[task] = len(said)
+
+    def _place_of(self, message: Message, task: str, used: set[int]) -> int | None:
+        """The first line left that says what ``message`` says."""
+        for place, line in enumerate(self.lines):
+            if place in used or str(line.get("task", task)) != task or "error" in line:
+                continue
+            if _said(_message(line, 0)) == _said(message):
+                return place
+        return None
 
     def _next(self, request: Request) -> tuple[JsonObject, int]:
         text = ""
@@ -175,6 +197,24 @@ def _fits(line: Mapping[str, Json], task: str, text: str, newest: str) -> bool:
     if not all(str(one) in newest for one in texts):
         return False
     return "when" not in line or str(line["when"]) in text
+
+
+def _is_error(line: Mapping[str, Json], task: str) -> bool:
+    """Whether ``line`` is an error that ``task`` met without a condition."""
+    bound = {"when", "when_last", "repeat"} & line.keys()
+    return "error" in line and not bound and str(line.get("task", task)) == task
+
+
+def _said(message: Message) -> tuple[Json, list[tuple[str, Json]]]:
+    """What a message says, whatever the ids of its calls are."""
+    return message.text, [(call.name, _arguments(call.arguments)) for call in message.tool_calls]
+
+
+def _arguments(text: str) -> Json:
+    try:
+        return cast("Json", json.loads(text))
+    except (ValueError, RecursionError):
+        return text
 
 
 def _message(line: Mapping[str, Json], answer: int) -> Message:

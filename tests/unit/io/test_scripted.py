@@ -5,13 +5,15 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contextctl.errors import ModelError, UsageError
 from contextctl.io.models.call import open_model
-from contextctl.io.models.scripted import open_script
-from contextctl.model.message import ToolCall
+from contextctl.io.models.faults import ModelFault
+from contextctl.io.models.scripted import Script, open_script
+from contextctl.model.message import Message, ToolCall
 from contextctl.model.profile import profile_from_mapping
 from contextctl.model.reply import Request
 from contextctl.model.trace import UsageFact
@@ -197,3 +199,46 @@ class TestAsLitellmProvider:
         with pytest.raises(litellm.BadRequestError, match="no line left for answer 3"):
             call("a")
         assert capfd.readouterr().out == ""
+
+
+def test_a_task_that_goes_on_finds_its_place(tmp_path: Path) -> None:
+    """What it was answered before is used up, the errors on the way too, and nothing else."""
+    script = written(
+        tmp_path,
+        {"error": {"status": 500}},
+        {"content": "one"},
+        {"content": "for b", "task": "b"},
+        {"tool_calls": [{"name": "look", "arguments": {"b": 1, "a": 2}}]},
+        {"content": "one"},
+        {"content": "two", "repeat": True},
+    )
+    call = ToolCall("renamed_2", "look", '{"a": 2, "b": 1}')
+    said = (Message("assistant", "one"), Message("assistant", None, (call,)))
+    script.continued("a", said)
+    assert [reply(script, "a") for _ in range(3)] == ["one", "two", "two"]
+    assert reply(script, "b", fails=True) == "status"
+    assert [reply(script, "b") for _ in range(2)] == ["one", "for b"]
+
+
+def test_the_ids_of_calls_go_on_where_they_were(tmp_path: Path) -> None:
+    script = written(tmp_path, {"content": "one"}, {"tool_calls": [{"name": "look"}]})
+    script.continued("a", [Message("assistant", "one")])
+    (call,) = script.reply(
+        Request(({"role": "user", "content": "x"},), task="a")
+    ).message.tool_calls
+    assert call.id == "call_2_1"
+
+
+def written(folder: Path, *lines: dict[str, Any]) -> Script:
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "place.jsonl").write_text(text, encoding="utf-8")
+    return open_script(f"scripted/{folder / 'place.jsonl'}")
+
+
+def reply(script: Script, task: str, *, fails: bool = False) -> str:
+    request = Request(({"role": "user", "content": "x"},), task=task)
+    if not fails:
+        return script.reply(request).message.text
+    with pytest.raises(ModelFault) as caught:
+        script.reply(request)
+    return caught.value.kind
