@@ -16,6 +16,7 @@ from contextctl.core.digest.lines import (
     digest_lines,
     step_facts,
 )
+from contextctl.core.digest.small_talk import is_small_talk
 from contextctl.core.fold.joined import join_stretches, store_stretch
 from contextctl.core.fold.state import State
 from contextctl.core.fold.stretches import Unit, stretch_texts, units_from
@@ -114,6 +115,8 @@ def _told(piece: Piece, pin: str) -> Material:
         return Material(sources=tuple(_PASSAGE.findall(piece.raw)))
     if pin:
         return Material(asked=((piece.step, f"(pinned: {pin})"),))
+    if is_small_talk(piece.raw):
+        return Material()
     facts = (piece.facts or NO_FACTS).items
     best = sorted(facts, key=lambda fact: -fact.score)[:MAX_USER_FACTS]
     said = one_line(piece.raw.strip(), MAX_ASKED_CHARS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from contextctl.core.compaction.due import is_early, saved_enough, threshold
 from contextctl.core.compaction.gather import gather
 from contextctl.core.compaction.zone import Zone, find_zone, summary_tokens, user_pieces
+from contextctl.core.digest.small_talk import is_small_talk
 from contextctl.core.fold.state import State
 from contextctl.core.summary.material import Material
 from contextctl.model.assembly import Need
@@ -96,7 +97,8 @@ def _pinned_users(state: State) -> set[int]:
 
 
 def _wide_enough(state: State, zone: Zone | None, users: set[int], *, merge: bool) -> Zone | None:
-    """The zone, with as many users' messages, oldest first, as the window has to do without.
+    """The zone, with as many users' messages, small talk and then the oldest first, as the window
+    has to do without.
 
     They stay for as long as they fit: with what leaves gone, and results of the last steps shown
     as references if it comes to that. Else the window goes down to the target. Where a profile
@@ -109,7 +111,7 @@ def _wide_enough(state: State, zone: Zone | None, users: set[int], *, merge: boo
     if after - sum(max(tokens - REFERENCE_TOKENS, 0) for tokens in results) <= limit:
         return zone
     excess = after - min(limit, allowed.tokens(allowed.target, state.fixed))
-    for piece in user_pieces(state):
+    for piece in sorted(user_pieces(state), key=lambda one: not is_small_talk(one.raw)):
         if excess <= 0:
             break
         users = users | {id(piece)}

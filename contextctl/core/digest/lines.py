@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from contextctl.core.digest.calls import CallForm, call_form, calls_text, one_line, outcome
 from contextctl.core.digest.facts import NO_FACTS, Fact, Facts, cost
+from contextctl.core.digest.small_talk import is_small_talk
 from contextctl.model.message import ToolCall, message_from_openai
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _outcomes(step: StepFacts) -> str:
 def _said(step: StepFacts) -> str:
     size = SAID_CHARS if step.calls else ANSWER_CHARS
     text = step.said.strip()
-    return one_line(text, size) if text else ""
+    return "" if not text or is_small_talk(text) else one_line(text, size)
 
 
 def _choose(

@@ -60,13 +60,15 @@ def add_result(state: State, event: ResultArrived) -> None:
 
 
 def add_retrieved(state: State, event: RetrievedAdded) -> None:
-    """Passages found for the question: as many as the zone allows, each with its source."""
+    """Passages found for the question: as many as the zone allows, each with its source. A text
+    that was found twice is shown once, under the ids and sources of both."""
     close_open_calls(state)
     limit = state.profile.retrieval.top_k.at(state.zone)
-    lines = [
-        f"[{passage.get('id') or index}] {passage.get('source') or ''}\n{passage.get('text') or ''}"
-        for index, passage in enumerate(event.passages, start=1)
-    ]
+    found: dict[str, list[str]] = {}
+    for index, passage in enumerate(event.passages, start=1):
+        heading = f"[{passage.get('id') or index}] {passage.get('source') or ''}"
+        found.setdefault(str(passage.get("text") or ""), []).append(heading)
+    lines = ["\n".join([*headings, text]) for text, headings in found.items()]
     shown = "\n\n".join(lines[:limit])
     if len(lines) > limit:
         rest = state.offload("\n\n".join(lines))
