@@ -15,6 +15,7 @@ from typing import Any
 from contextctl.errors import ToolError
 
 _BATCH = 64
+_MOST_KEPT = 20_000  # vectors of 2 KB each
 
 
 class Embedder:
@@ -23,14 +24,19 @@ class Embedder:
     def __init__(self, encoder: Any) -> None:
         self._encoder = encoder
         self._lock = threading.Lock()
+        self._kept: dict[str, Any] = {}
 
     def vectors(self, texts: Sequence[str]) -> list[Any]:
-        """One vector of length 1 for each text."""
-        out: list[Any] = []
+        """One vector of length 1 for each text. What was encoded lately is not encoded again: the
+        tasks of a run search the same tools."""
         with self._lock:
-            for start in range(0, len(texts), _BATCH):
-                out += list(self._encoder.encode(list(texts[start : start + _BATCH])))
-        return out
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+            for start in range(0, len(new), _BATCH):
+                batch = new[start : start + _BATCH]
+                self._kept.update(zip(batch, self._encoder.encode(batch), strict=True))
+            return [self._kept[text] for text in texts]
 
     def likeness(self, question: str, vectors: Sequence[Any]) -> list[float]:
         """How near each vector is to the question: the cosine, from -1 to 1."""
