@@ -37,16 +37,29 @@ def verify_run(folder: RunFolder, profile: Profile | None = None) -> list[Differ
     is_whole = about.get("profile_digest") == own.digest
     other = None if profile is None else resolve_window(profile)
     results = {str(value.get("id")): value for value in folder.read_results().values}
-    out: list[Difference] = []
+    out = [_lost(name) for name, result in results.items() if _is_lost(folder, name, result)]
     for task in folder.tasks():
         for one in _with_subs(task):
             record, _ = read_record(one.record)
             saved = one.read_profile()
             profiles = (own, other) if saved is None else (_restored(one.profile, saved), None)
+            if not record and one.read_ledger().values and one.name not in results:
+                out.append(_lost(one.name))
             if record:
                 checks = _Task(one, record, *profiles, results, is_whole=is_whole)
                 out += _told_once(checks.differences())
     return out
+
+
+def _is_lost(folder: RunFolder, task: str, result: JsonObject) -> bool:
+    """Whether a task took steps of which no record is left."""
+    record, _ = read_record(folder.task(task).record)
+    return not record and bool(result.get("steps"))
+
+
+def _lost(task: str) -> Difference:
+    text = "the record of step 1 is missing, and of all after it: there is no record"
+    return Difference(task, 1, "record", text)
 
 
 def _with_subs(task: TaskFolder) -> Iterator[TaskFolder]:

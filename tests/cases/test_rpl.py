@@ -93,3 +93,18 @@ def test_a_record_cut_off_after_step_1_misses_step_2(cli, folder):
     done = cli("replay", "--verify", "run")
     assert done.code == 2
     assert "the record of step 2 is missing; nearest recorded: step 1" in done.out
+
+
+@pytest.mark.parametrize("how", ["emptied", "removed", "with its folder"])
+def test_a_record_that_is_gone_is_not_verified(cli, folder, how):
+    task = folder / "run/tasks/t1"
+    if how == "emptied":
+        (task / "record.jsonl").write_text("")
+    elif how == "removed":
+        (task / "record.jsonl").unlink()
+    else:
+        shutil.rmtree(task)
+    done = cli("replay", "--verify", "run", "--format", "json")
+    assert done.code == 2
+    (difference,) = done.json["differences"]
+    assert (difference["task"], difference["step"], difference["where"]) == ("t1", 1, "record")
