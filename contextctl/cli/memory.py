@@ -15,6 +15,7 @@ from contextctl.core.memory.text import memory_lines, read_item
 from contextctl.errors import UsageError
 from contextctl.io.profile.load import load_profile
 from contextctl.io.runs.folder import HOME
+from contextctl.io.runs.traces_of import runs_that_hold
 from contextctl.io.stores.memories import MemoryStore, open_memory
 from contextctl.model.memory import CURRENT, HELD, Candidate, Written
 from contextctl.model.memory_keys import is_subject
@@ -172,7 +173,8 @@ def forget(
 ) -> int:
     """Delete memories by id, or all of a subject. Their texts leave the audit as well.
 
-    Records of runs that recalled one are not touched: delete those runs' folders for that.
+    Records of runs that recalled one are facts and are not touched: they are named, and deleting
+    those runs' folders is up to you. A run that is continued does not show it any more.
 
     Example:  contextctl memory forget m-1a2b
     """
@@ -186,10 +188,15 @@ def forget(
             else [kept.get(one, subject) for one in dict.fromkeys(ids or ())]
         )
         gone = kept.forget(rows, BY)
+    held = [str(path) for path in runs_that_hold(gone, Path.cwd())] if gone else []
     if output is Format.json:
-        show_json({"forgotten": [*gone]})
-    else:
-        show(f"forgotten: {', '.join(gone) or 'nothing'}")
+        show_json({"forgotten": [*gone], "still_in": [*held]})
+        return 0
+    show(f"forgotten: {', '.join(gone) or 'nothing'}")
+    if held:
+        say(
+            f"still in the records of runs that recalled it, delete their folders: {' '.join(held)}"
+        )
     return 0
 
 

@@ -265,3 +265,12 @@ def test_a_store_that_is_not_there_is_said(cli: Cli) -> None:
     done = cli("memory", "ls", "--store", "no/such/folder")
     assert done.code == 2
     assert "no/such/folder" in done.err
+
+
+def test_forgetting_says_which_runs_still_hold_it(cli: Cli, run: Any, tmp_path: Path) -> None:
+    memory(cli, "add", "Device A is a Fenix NAS", "--key", "device a", "--subject", SUBJECT)
+    run({"id": "t8", "input": "Which NAS is Device A?", "subject": SUBJECT}, {"content": "Fenix"})
+    run({"id": "t9", "input": "Which NAS is Device A?"}, {"content": "no idea"})
+    (row,) = memory(cli, "ls")["memories"]
+    gone = memory(cli, "forget", row["id"])
+    assert gone == {"forgotten": [row["id"]], "still_in": [str(tmp_path / "t8")]}
