@@ -298,4 +298,6 @@ def _told(written: Written, output: Format) -> int:
         say(f"refused ({written.code}): {written.reason}")
     else:
         show(f"{written.outcome}: {written.id}")
+    if output is Format.text and written.outcome == "held":
+        say(f"{written.reason}: contextctl memory confirm {written.id}")
     return FINDING if written.outcome == "refused" else 0
