@@ -129,6 +129,30 @@ class TestAnthropic:
             t["name"] for t in provider.requests[0]["tools"]
         ] or "read_workspace" in [t["name"] for t in last["tools"]]
 
+    def test_a_fallback_that_does_not_search_gets_what_was_found_and_no_field_of_the_first(
+        self, cli, tmp_path
+    ):
+        from tests.servers.strict_openai import serving
+
+        answers = [anthropic_found("tool_07", {"q": "x"}), None]
+        with searching(answers) as first, serving() as second:
+            put(
+                tmp_path,
+                f"{{name: anthropic/claude-sonnet-4-5, api_base: '{first.url}', retries: 0,"
+                " fallbacks: [{name: openai/stub, window: 30000}]}",
+            )
+            env = {**KEYS, "OPENAI_API_BASE": second.url, "OPENAI_BASE_URL": second.url}
+            done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run", env=env)
+        assert done.code == 0, done.err
+        (asked,) = second.requests
+        assert asked["problems"] == []
+        offered = [tool["function"]["name"] for tool in asked["body"]["tools"]]
+        assert offered == ["tool_00", "tool_search", "write_workspace", "tool_07"]
+        sent = json.dumps(asked["body"])
+        assert "defer_loading" not in sent
+        assert "tool_reference" not in sent
+        assert "provider_specific_fields" not in sent
+
 
 class TestOpenAi:
     @pytest.mark.parametrize("via", ["auto", "native"])

@@ -1,8 +1,8 @@
 """A provider on 127.0.0.1 that searches deferred tools itself: Anthropic's and OpenAI's form.
 
 ``POST /v1/messages`` and ``POST /v1/responses`` each answer from their own list of blocks or items,
-one entry a request; ``requests`` are the bodies seen, ``betas`` the beta header of each. What the
-real APIs refuse about deferred tools is refused with 400.
+one entry a request (None: HTTP 500); ``requests`` are the bodies seen, ``betas`` the beta header of
+each. What the real APIs refuse about deferred tools is refused with 400.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SearchingProvider(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answers: list[list[Block]]) -> None:
+    def __init__(self, answers: list[list[Block] | None]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = answers
         self.requests: list[Block] = []
@@ -35,7 +35,7 @@ class SearchingProvider(ThreadingHTTPServer):
 
 
 @contextmanager
-def searching(answers: list[list[Block]]) -> Iterator[SearchingProvider]:
+def searching(answers: list[list[Block] | None]) -> Iterator[SearchingProvider]:
     """A provider that runs while the block does."""
     server = SearchingProvider(answers)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -99,6 +99,9 @@ class _Handler(BaseHTTPRequestHandler):
         problems = _problems(body)
         if problems:
             self._send(400, {"type": "error", "error": {"message": "; ".join(problems)}})
+        elif self.server.answers[:1] == [None]:
+            self.server.answers.pop(0)
+            self._send(500, {"type": "error", "error": {"type": "api_error", "message": "down"}})
         elif self.path.endswith("/responses"):
             self._send(200, self._response(body))
         else:

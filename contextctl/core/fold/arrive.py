@@ -21,7 +21,7 @@ from contextctl.core.fold.state import State
 from contextctl.core.fold.tool_array import load
 from contextctl.core.fold.view import Parts, Piece
 from contextctl.core.tools.arguments import replayable, replayable_name
-from contextctl.core.tools.native_search import discovered
+from contextctl.core.tools.native_search import discovered, without_search
 from contextctl.model.message import Message, ToolCall
 from contextctl.model.record import MessageAdded, ResultArrived, RetrievedAdded
 
@@ -81,6 +81,8 @@ def _add_assistant(state: State, message: Message) -> None:
     state.step += 1
     window_answered(state)
     load(state, discovered(message.extra))
+    if state.profile.defer.via != "native":
+        message = without_search(message)
     if (
         not message.tool_calls
         and not message.text.strip()

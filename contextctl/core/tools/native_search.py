@@ -8,8 +8,9 @@ it leaves the window the tool has to be sent unmarked, or the model has lost it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from contextctl.model.message import Json, JsonObject
+from contextctl.model.message import Json, JsonObject, Message
 
 FIELDS = "provider_specific_fields"
 
@@ -45,6 +46,14 @@ def discovered(message: Mapping[str, Json]) -> Iterator[str]:
         for tool in _objects(item.get("tools")):
             if isinstance(name := tool.get("name"), str):
                 yield name
+
+
+def without_search(message: Message) -> Message:
+    """``message`` for a provider that does not search: what another's search found stands in fields
+    that it would refuse."""
+    if not any(discovered(message.extra)):
+        return message
+    return replace(message, extra={k: v for k, v in message.extra.items() if k != FIELDS})
 
 
 def _objects(value: object) -> Iterator[JsonObject]:
