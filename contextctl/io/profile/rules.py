@@ -77,6 +77,10 @@ def _empty_layers(profile: Profile) -> Iterator[Found]:
         if layer.index == "skills" and not profile.disclosure.skills:
             hint = "name folders in 'disclosure.skills'"
             yield Found(at, "there are no skills, so this layer stays empty", hint, "warning")
+    if profile.memory.enabled and all(layer.index != "memory" for layer in profile.prefix):
+        message = "no layer lists what is remembered; only what fits a question is shown"
+        hint = "add {id: memory, index: memory} to 'prefix'"
+        yield Found("/memory/enabled", message, hint, severity="note")
 
 
 def thresholds(profile: Profile) -> Iterator[Found]:
