@@ -6,8 +6,9 @@ brief. The window carries a compressed view of it (``core/plan.py``); people rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from contextctl.model.record import BriefMade, Event, OutputSaved, Todo, TodoSet
 
@@ -58,14 +59,14 @@ def after(ledger: Ledger, event: Event) -> Ledger:
     return ledger
 
 
-def named(items: Sequence[Todo]) -> tuple[Todo, ...]:
-    """The items, each with an id: its place in the list where it has none."""
-    taken = {item.id for item in items if item.id}
+def named(items: Sequence[Todo], others: Collection[str] = ()) -> tuple[Todo, ...]:
+    """The items, each with an id: its place in the list where it has none, or the next number that
+    neither an item nor one of ``others`` has."""
+    taken = {*others, *(item.id for item in items if item.id)}
     out = []
     for place, item in enumerate(items, start=1):
-        name = item.id or str(place)
-        while not item.id and name in taken:
-            name += "'"
+        free = (str(number) for number in count(place) if str(number) not in taken)
+        name = item.id or next(free)
         taken.add(name)
         out.append(replace(item, id=name))
     return tuple(out)

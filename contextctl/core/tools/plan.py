@@ -85,21 +85,29 @@ def write_todo(arguments: Mapping[str, Json], ledger: Ledger, locale: str) -> An
     raw = arguments.get("items")
     if not isinstance(raw, list) or not all(isinstance(item, dict) for item in raw):
         return Answered(bad_arguments("'items' must be a list of objects with a 'text'"))
-    known = {item.id: item for item in ledger.items}
+    known = _Known(ledger.items, raw)
     items: list[Todo] = []
     for place, item in enumerate(raw, start=1):
-        todo = _todo(item, known, place) if isinstance(item, dict) else None
+        todo = _todo(item, known) if isinstance(item, dict) else None
         if todo is None:
             return Answered(bad_arguments(f"item {place} needs a 'text'"))
         items.append(todo)
-    fresh = named(items)
+    fresh = named(items, [item.id for item in ledger.items])
     undone = _undone(ledger.items, fresh)
-    fault = plan_fault(fresh)
+    whole = (*_left_out(ledger.items, fresh), *fresh)
+    fault = plan_fault(whole)
     if fault:
         return Answered({"error": "bad_plan", "hint": fault})
     if undone:
         return Answered({"error": "done_stays_done", "items": [*undone], "hint": _UNDONE[locale]})
-    whole = activated((*_left_out(ledger.items, fresh), *fresh))
+    left = [item.id for item in ledger.items if item.status not in ENDED]
+    if not fresh and left:
+        return Answered({"error": "bad_plan", "open_items": [*left[:20]], "hint": _EMPTY[locale]})
+    early = _too_early(ledger.items, whole)
+    if early is not None:
+        first: list[Json] = [*waits_for(whole, early)]
+        return Answered({"error": "not_yet", "item": early.id, "first": first})
+    whole = activated(whole)
     answer: JsonObject = {"plan": progress(whole, locale)}
     return Answered(answer, (TodoSet(whole),))
 
@@ -107,7 +115,7 @@ def write_todo(arguments: Mapping[str, Json], ledger: Ledger, locale: str) -> An
 def finish_stage(arguments: Mapping[str, Json], ledger: Ledger, locale: str) -> Answered:
     """``finish_stage``: an item ends, a brief says what changed, a compaction may follow."""
     asked = Arguments(arguments)
-    name, status = asked.text("item"), asked.text("status", "done")
+    name, status = asked.text("item"), _status(asked.text("status", "done"))
     note = asked.text("note", "")
     if asked.problem:
         return Answered(bad_arguments(asked.problem))
@@ -137,6 +145,15 @@ def saved_output(item: str, name: str, ref: str, ledger: Ledger) -> Answered:
     return Answered({"item": item, "name": name, "ref": ref}, (OutputSaved(item, name, ref),))
 
 
+# What the to-do tools of other agents call the same.
+_OTHER_WORDS = {
+    "in_progress": "active", "todo": "pending", "open": "pending", "complete": "done",
+    "completed": "done", "cancelled": "failed", "canceled": "failed",
+}  # fmt: skip
+_EMPTY = {
+    "en": "an empty plan drops what is open; end items with finish_stage, as failed if need be",
+    "zh": "空计划会丢弃未完成的项；请用 finish_stage 结束各项，必要时标为失败",
+}
 _UNDONE = {
     "en": "these items are done already; their status cannot go back. Add a new item instead",
     "zh": "这些项已完成，状态不能回退；如需重做请新增一项",
@@ -144,24 +161,52 @@ _UNDONE = {
 _ALREADY = {"en": "it was done already", "zh": "该项此前已完成"}
 
 
-def _todo(item: JsonObject, known: Mapping[str, Todo], place: int) -> Todo | None:
+class _Known:
+    """The items there are, to be met again in a new list: by their ids, else by their texts."""
+
+    def __init__(self, items: Sequence[Todo], raw: Sequence[Json]) -> None:
+        self._by_id = {item.id: item for item in items}
+        named = {str(one.get("id")) for one in raw if isinstance(one, dict) and one.get("id")}
+        self._by_text: dict[str, list[Todo]] = {}
+        for item in items:
+            if item.id not in named:
+                self._by_text.setdefault(item.text, []).append(item)
+
+    def met(self, name: str, text: str) -> Todo | None:
+        """The item that is meant, each at most once where no id names it."""
+        if name:
+            return self._by_id.get(name)
+        left = self._by_text.get(text)
+        return left.pop(0) if left else None
+
+
+def _todo(item: JsonObject, known: _Known) -> Todo | None:
     """One item as a model writes it; what it leaves out stays as it was."""
     text = item.get("text")
     if not isinstance(text, str) or not text.strip():
         return None
     name = str(item.get("id") or "")
-    before = known.get(name or str(place))
-    same = before is not None and (bool(name) or before.text == text.strip())
-    old = before if same and before is not None else Todo(text)
+    old = known.met(name, text.strip()) or Todo(text)
     listed = item.get("after")
     return replace(
         old,
         text=text.strip(),
-        id=name or (old.id if same else ""),
-        status=str(item.get("status") or old.status),
+        id=name or old.id,
+        status=_status(str(item.get("status") or old.status)),
         after=tuple(map(str, listed)) if isinstance(listed, list) else old.after,
         parent=str(item.get("parent") or old.parent),
     )
+
+
+def _status(word: str) -> str:
+    return _OTHER_WORDS.get(word.strip().lower().replace("-", "_"), word)
+
+
+def _too_early(before: Sequence[Todo], now: Sequence[Todo]) -> Todo | None:
+    """The first item that would be done now although one that it waits for is not."""
+    done = {item.id for item in before if item.status == "done"}
+    fresh = (item for item in now if item.status == "done" and item.id not in done)
+    return next((item for item in fresh if waits_for(now, item)), None)
 
 
 def _undone(before: Sequence[Todo], now: Sequence[Todo]) -> list[str]:

@@ -115,3 +115,47 @@ def test_outputs_belong_to_items_and_the_newest_of_a_name_counts() -> None:
         for event in saved_output("1", "notes", ref, ledger).facts:
             ledger = after(ledger, event)
     assert [(o.name, o.ref) for o in ledger.outputs] == [("notes", "s1-b")]
+
+
+def test_a_list_without_ids_meets_the_items_it_repeats() -> None:
+    """As models write it: what is done left out or repeated, new items anywhere, no ids at all."""
+    _, ledger = wrote({"text": "read"}, {"text": "write"}, {"text": "send"})
+    _, ledger = finished(ledger, "1", note="12 pages")
+    answer, dropped = wrote({"text": "write"}, {"text": "bill"}, {"text": "send"}, before=ledger)
+    assert answer == {"plan": "1 of 4 done, now 2: write"}
+    assert [(i.id, i.text, i.status) for i in dropped.items] == [
+        ("1", "read", "done"), ("2", "write", "active"), ("4", "bill", "pending"),
+        ("3", "send", "pending"),
+    ]  # fmt: skip
+    _, again = wrote(
+        {"text": "read", "status": "completed"}, {"text": "write", "status": "in_progress"},
+        {"text": "bill"}, {"text": "send"}, before=dropped,
+    )  # fmt: skip
+    assert again.items == dropped.items
+
+
+def test_two_items_of_one_text_stay_two() -> None:
+    _, ledger = wrote({"text": "call"}, {"text": "wait"}, {"text": "call"})
+    _, again = wrote({"text": "call"}, {"text": "wait"}, {"text": "call"}, before=ledger)
+    assert again.items == ledger.items
+
+
+def test_an_item_whose_first_is_done_and_left_out_still_stands() -> None:
+    _, ledger = wrote({"id": "a", "text": "A"}, {"id": "b", "text": "B", "after": ["a"]})
+    _, ledger = finished(ledger, "a")
+    answer, ledger = wrote({"id": "b", "text": "B, better"}, before=ledger)
+    assert answer == {"plan": "1 of 2 done, now b: B, better"}
+
+
+def test_a_plan_is_not_emptied_and_nothing_is_done_ahead_of_its_time() -> None:
+    _, ledger = wrote(*THREE)
+    answer, same = wrote(before=ledger)
+    assert (answer["error"], answer["open_items"]) == ("bad_plan", ["1", "2", "3"])
+    assert same == ledger
+    answer, same = wrote(
+        {"id": "1", "text": "read"}, {"id": "3", "text": "send", "status": "done"}, before=ledger
+    )
+    assert answer["error"] == "bad_plan"  # 3 comes after 2, which the list leaves out
+    answer, same = wrote(*THREE[:2], {"id": "3", "text": "send", "status": "done"}, before=ledger)
+    assert answer == {"error": "not_yet", "item": "3", "first": ["2"]}
+    assert same == ledger
