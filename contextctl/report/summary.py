@@ -36,6 +36,9 @@ def _lines(summary: RunSummary, run: str) -> Iterator[str]:
         f"peak     {worst.id} step {peak.step}: {peak.ratio:.0%} ({peak.zone}), "
         f"{peak.total:,} tokens; biggest source {peak.bucket} {peak.bucket_tokens:,}{largest}"
     )
+    if summary.status in ("interrupted", "cost"):
+        yield f"next     contextctl tasks resume {shlex.quote(run)}"
+        return
     named = f"{shlex.quote(run)} {shlex.quote(worst.id)}"
     yield f"next     contextctl explain {named} --step {peak.step}"
 
