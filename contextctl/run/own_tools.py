@@ -117,6 +117,16 @@ class OwnTools:
         more = f"{rest} remarks on skills; 'contextctl validate' shows them" if rest else ""
         return [*broken, more] if more else broken
 
+    def remarks(self, task: Task) -> list[str]:
+        """What the task was granted and cannot have, for whoever reads its result."""
+        if not task.documents:
+            return []
+        library, faults = self.library(task)
+        out = [f"a document cannot be had: {fault}" for fault in faults]
+        if not library.documents:
+            out.append(f"none of its documents can be read, so '{ASK_KNOWLEDGE}' is not offered")
+        return out
+
     def facts(self, task: Task) -> list[Event]:
         """What is offered to ``task``, as facts before its first step, and what could not be."""
         out: list[Event] = []

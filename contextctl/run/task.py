@@ -97,6 +97,7 @@ def run_task(
             previous = lease.previous if lease is not None else ""
             live.facts(*setting.state.resumed(record, previous))
         live.facts(*(given if not record else ()), *own_facts(setting.own, task, record))
+        live.warnings += setting.own.remarks(task) if setting.own is not None else []
         ending = _run(live)
     except ContextctlError as error:
         ending = _ended_by(error)

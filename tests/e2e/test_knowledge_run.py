@@ -187,3 +187,24 @@ def test_the_run_is_verified_with_its_subagents(cli, bank, tmp_path):
     shown = cli("explain", "run", "t1")
     assert "isolate" in shown.out
     assert cli("show", "run", CHILD, "--step", "1").code == 0
+
+
+def test_a_document_that_cannot_be_had_is_told_to_whoever_starts_the_run(cli, tmp_path):
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb/fees.md").write_text("# Fees\n\nFive.\n", encoding="utf-8")
+    (tmp_path / "profile.yaml").write_text(PROFILE % "true", "utf-8")
+    write(tmp_path, "replies.jsonl", {"content": "done", "repeat": True})
+    write(
+        tmp_path,
+        "tasks.jsonl",
+        {"id": "some", "input": "x", "documents": ["kb/fees", "gone.md"]},
+        {"id": "none", "input": "x", "documents": ["kb/gone"]},
+        {"id": "fine", "input": "x", "documents": ["kb"]},
+    )
+    done = cli("run", "profile.yaml", "tasks.jsonl", "--out", "run")
+    assert done.code == 0
+    told = [line for line in done.err.splitlines() if line.startswith("warning: ")]
+    assert len(told) == 3
+    assert told[0].startswith("warning: task 'some': a document cannot be had: gone.md")
+    assert told[1].startswith("warning: task 'none': a document cannot be had: kb/gone")
+    assert "'ask_knowledge' is not offered" in told[2]

@@ -8,6 +8,7 @@ document itself, ``{"id", "text", "title"?}``. A grant that leads nowhere is a f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -87,16 +88,19 @@ class Banks:
         if not folder.is_dir():
             yield DocumentFault(bank, "the folder of this knowledge bank does not exist")
             return
-        wanted, found = safe_id(part) if part.strip("/") else "", False
-        for path, inside in documents_in(folder):
-            name = safe_id(inside)
-            if not wanted or name == wanted or name.startswith(wanted + "/") or (
-                fnmatchcase(name, wanted)
-            ):  # fmt: skip
-                found = True
-                yield self._document(path, f"{bank}/{inside}")
-        if not found:
-            yield DocumentFault(f"{bank}/{part}" if part else bank, "no document of this bank")
+        wanted = safe_id(part) if part.strip("/") else ""
+        there = [(path, inside, safe_id(inside)) for path, inside in documents_in(folder)]
+        meant = [one for one in there if not wanted or _is_named(one[2], wanted)]
+        if not meant:  # a document may be named without its ending
+            meant = [one for one in there if one[2].rpartition(".")[0] == wanted]
+        for path, inside, _ in meant:
+            yield self._document(path, f"{bank}/{inside}")
+        if not meant:
+            ids = [name for _, _, name in there]
+            close = get_close_matches(wanted, ids, 1) if wanted else []
+            hint = f" (did you mean '{bank}/{close[0]}'?)" if close else ""
+            name = f"{bank}/{part}" if part else bank
+            yield DocumentFault(name, f"no document of this bank{hint}")
 
     def _of_path(self, written: str, base: Path, name: str) -> Iterator[Read]:
         path = (base / Path(written).expanduser()).absolute()
@@ -118,3 +122,8 @@ class Banks:
         if read is None or (isinstance(read, Document) and read.id != known):
             read = self._read[path] = read_document(path, name)
         return read
+
+
+def _is_named(name: str, wanted: str) -> bool:
+    """Whether a document is the one wanted, lies in that folder, or matches that pattern."""
+    return name == wanted or name.startswith(f"{wanted}/") or fnmatchcase(name, wanted)

@@ -296,3 +296,16 @@ def test_the_published_manuals_have_outlines(shared):
             titles += [one.title, *(section.title for section in one.sections)]
         assert any(title in one for one in titles)
         assert "Note" not in titles  # a box, not a section
+
+
+def test_a_document_of_a_bank_may_be_named_without_its_ending(tmp_path):
+    (tmp_path / "kb").mkdir()
+    for name in ("fees.md", "fees-old.md", "rates.txt"):
+        (tmp_path / "kb" / name).write_text("# A\n\ntext\n", encoding="utf-8")
+    banks = Banks({"kb": Knowledge(str(tmp_path / "kb"))})
+    documents, faults = banks.granted(["kb/fees", "kb/rates"], tmp_path)
+    assert ([one.id for one in documents], faults) == (["kb/fees.md", "kb/rates.txt"], ())
+    documents, faults = banks.granted(["kb/feees.md"], tmp_path)
+    assert documents == ()
+    told = "kb/feees.md: no document of this bank (did you mean 'kb/fees.md'?)"
+    assert [str(fault) for fault in faults] == [told]
