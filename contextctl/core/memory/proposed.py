@@ -88,7 +88,7 @@ def candidates_from(
 ) -> Iterator[Candidate]:
     """The candidates of proposals, each with the source that its quote proves."""
     for one in proposals:
-        source, turn = said_by(str(one["quote"]), record)
+        source, turn = said_by(str(one["quote"]), record, str(one["text"]))
         ttl = one["ttl_days"]
         yield Candidate(
             text=str(one["text"]),

@@ -8,16 +8,24 @@ or a page are held for somebody to confirm, and words that nobody said are refus
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import regex
 
 from contextctl.core.memory.text import STANDING, memory_lines, read_item
+from contextctl.core.search.terms import query_terms, terms
 from contextctl.model.memory import KINDS, Candidate, Recalled, Written
 from contextctl.model.message import Json, JsonObject, ToolSpec
 from contextctl.model.own_sources import MEMORY
-from contextctl.model.record import Event, MessageAdded, Record, ResultArrived, event_id
+from contextctl.model.record import (
+    Event,
+    MessageAdded,
+    Record,
+    ResultArrived,
+    RetrievedAdded,
+    event_id,
+)
 
 _TEXT: JsonObject = {"type": "string"}
 
@@ -83,9 +91,10 @@ def candidate_from(
     Raises ``ValueError`` that names a wrong argument.
     """
     quote = _text(arguments, "quote", "")
-    source, turn = said_by(quote, record)
+    text = _text(arguments, "text")
+    source, turn = said_by(quote, record, text)
     return Candidate(
-        text=_text(arguments, "text"),
+        text=text,
         kind=_text(arguments, "kind"),
         key=_text(arguments, "key", ""),
         subject=subject,
@@ -97,22 +106,47 @@ def candidate_from(
     )
 
 
-def said_by(quote: str, record: Record) -> tuple[str, str]:
-    """Who said ``quote``, and in which event: ``user``, ``tool:<name>``, or ``model`` if nobody
-    else did. The user's own words count before a tool's."""
+def said_by(quote: str, record: Record, text: str = "") -> tuple[str, str]:
+    """Who said ``quote``, and in which event: ``user``, ``tool:<name>``, ``page:<source>``, or
+    ``model`` if nobody else did. The user's own words count before others.
+
+    ``text`` is what is to be remembered on the strength of it: where its words are rather those of
+    a tool or a page, a quote of the user does not make them the user's.
+    """
     wanted = _plain(quote)
     if len(wanted) < (_SHORTEST_HAN if _HAN.search(wanted) else _SHORTEST):
         return "model", ""
     found = ("model", "")
-    for number, event in enumerate(record, start=1):
-        said, text = _spoken(event)
-        if said and wanted in _plain(text):
+    for place, said, words in _heard(record):
+        if wanted in _plain(words):
             if said == "user":
-                return said, event_id(number)
-            found = (said, event_id(number))
+                return _rather(text, record) or (said, place)
+            found = (said, place)
     return found
 
 
+def _rather(text: str, record: Record) -> tuple[str, str] | None:
+    """The tool or page that has more of the words of ``text`` than the user ever said."""
+    asked = frozenset(query_terms(text)) if text else frozenset()
+    heard = [(place, said, asked.intersection(terms(words))) for place, said, words in
+             _heard(record)] if asked else []  # fmt: skip
+    own = frozenset[str]().union(*(had for _, said, had in heard if said == "user"))
+    others = [(len(had), place, said) for place, said, had in heard if said != "user"]
+    most, place, said = max(others, default=(0, "", ""), key=lambda one: one[0])
+    return (said, place) if most > len(own) else None
+
+
+def _heard(record: Record) -> Iterator[tuple[str, str, str]]:
+    """What the model was told: the event, who said it, and the words."""
+    for number, event in enumerate(record, start=1):
+        for said, words in _spoken(event):
+            yield event_id(number), said, words
+
+
+# Tools whose answers repeat what the model itself has written.
+_ECHOES = frozenset(
+    {"memory_propose", "todo_write", "finish_stage", "save_output", "pin", "write_workspace"}
+)
 _SHORTEST, _SHORTEST_HAN = 4, 3  # characters of a quote that prove anything
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _NOTHING = {
@@ -128,12 +162,14 @@ _HINTS = {
 }
 
 
-def _spoken(event: Event) -> tuple[str, str]:
+def _spoken(event: Event) -> Iterator[tuple[str, str]]:
     if isinstance(event, MessageAdded) and event.message.role == "user":
-        return "user", event.message.text
-    if isinstance(event, ResultArrived):
-        return f"tool:{event.name}", event.content
-    return "", ""
+        yield "user", event.message.text
+    elif isinstance(event, ResultArrived) and event.name not in _ECHOES:
+        yield f"tool:{event.name}", event.content
+    elif isinstance(event, RetrievedAdded):
+        for one in event.passages:
+            yield f"page:{one.get('source') or one.get('id') or 'retrieved'}", str(one.get("text"))
 
 
 def _plain(text: str) -> str:
