@@ -109,7 +109,7 @@ def search(
     profile: ProfileName = None,
     output: As = Format.text,
 ) -> int:
-    """Show what a question of a subject would recall, and nothing else.
+    """Show what a question would recall of a subject.
 
     Example:  contextctl memory search "where to ship" --subject user:7
     """
@@ -135,11 +135,13 @@ def correct_one(
     profile: ProfileName = None,
     output: As = Format.text,
 ) -> int:
-    """Put another text in the place of a memory's; it keeps its id. The gates hold here too.
+    """Put another text in the place of a memory's.
+
+    It keeps its id. The gates hold here too.
 
     Example:  contextctl memory correct m-1a2b "ships to the new office"
     """
-    with _opened(store, profile) as (memory, rule):
+    with _opened(store, profile, create=False) as (memory, rule):
         kept = _there(memory)
         before = kept.get(memory_id)
         candidate = Candidate(text, before.kind, before.key, before.subject, source=BY)
@@ -157,7 +159,7 @@ def confirm(
 
     Example:  contextctl memory confirm m-1a2b
     """
-    with _opened(store, profile) as (memory, _):
+    with _opened(store, profile, create=False) as (memory, _):
         written = _there(memory).confirm(memory_id, BY)
     return _told(written, output)
 
@@ -180,7 +182,7 @@ def forget(
     """
     if bool(ids) == everything:
         raise UsageError("name the ids of memories, or --all with --subject; memory ls shows ids")
-    with _opened(store, profile) as (memory, _):
+    with _opened(store, profile, create=False) as (memory, _):
         kept = _there(memory)
         rows = (
             kept.rows(_named(subject), session=None, states=(CURRENT, HELD))
@@ -201,17 +203,17 @@ def forget(
 
 
 def complain(memory_id: Id, store: Store = None, profile: ProfileName = None) -> int:
-    """Note that a memory was wrong or of no use: it ranks lower from now on.
+    """Note that a memory was wrong: it ranks lower.
 
     Example:  contextctl memory complain m-1a2b
     """
-    with _opened(store, profile) as (memory, _):
+    with _opened(store, profile, create=False) as (memory, _):
         _there(memory).complain(memory_id, BY)
     return 0
 
 
 def export(subject: Subject = None, store: Store = None, profile: ProfileName = None) -> int:
-    """Print all memories of a subject, or of everybody, as JSON lines.
+    """Print memories of a subject, or of all, as JSON lines.
 
     Example:  contextctl memory export --subject user:7
     """
@@ -244,6 +246,8 @@ def log(
         show_json({"changes": listed})
     elif changes:
         show(changes_text(changes))
+    else:
+        say("nothing was changed yet")
     return 0
 
 
@@ -273,7 +277,7 @@ def _opened(
 
 def _there(memory: MemoryStore | None) -> MemoryStore:
     if memory is None:
-        raise UsageError("there is no memory here yet")
+        raise UsageError("nothing is remembered here yet; memory add begins it")
     return memory
 
 

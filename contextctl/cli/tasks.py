@@ -51,7 +51,9 @@ def show_task(
     ] = None,
     output: As = Format.text,
 ) -> int:
-    """Print the progress report of a task: plan, outputs, what is uncertain, briefs.
+    """Print a task's progress report.
+
+    Its plan, its outputs, calls of which the outcome is uncertain, and the last briefs.
 
     Example:  contextctl tasks show latest t1
     """
@@ -70,8 +72,10 @@ def steps(
     ] = None,
     output: As = Format.text,
 ) -> int:
-    """Print the ledger of a task, a line a step: what a cache could reuse, which layer changed,
-    how large the tail was, and what was done.
+    """Print a task's ledger, a line a step.
+
+    What a cache could reuse, which layer changed (*), where the prefix broke, how large the tail
+    was, and what was done.
 
     Example:  contextctl tasks steps latest t1
     """
@@ -85,7 +89,9 @@ def steps(
 
 
 def resume(run: Run = "latest", output: As = Format.text) -> int:
-    """Go on with a run where it was left: as ``run --resume`` with the run's own arguments.
+    """Go on with a run where it was left.
+
+    As run --resume does, with the run's own arguments.
 
     Example:  contextctl tasks resume latest
     """
