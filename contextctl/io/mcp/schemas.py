@@ -7,8 +7,10 @@ is left out. The server checks its arguments itself, so a rule that cannot be ke
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import cast
 
 from contextctl.model.message import Json, JsonObject
@@ -24,11 +26,21 @@ class Unusable(ValueError):
 
 
 def mended(schema: Json) -> JsonObject:
-    """``schema`` as a JSON Schema (2020-12) of type ``object``. Raises ``Unusable``."""
+    """``schema`` as a JSON Schema (2020-12) of type ``object``. Raises ``Unusable``.
+
+    It takes milliseconds, and every list is read twice (for the SDK and for us): what was mended
+    lately is given again, and must not be changed.
+    """
     if schema is None:
         return _empty()
     if not isinstance(schema, dict):
         raise Unusable(f"its input schema is {_kind(schema)}, not an object")
+    return _mended(json.dumps(schema))
+
+
+@lru_cache(maxsize=4_096)
+def _mended(text: str) -> JsonObject:
+    schema: JsonObject = json.loads(text)
     top = _top(schema, schema)
     kind = top.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
