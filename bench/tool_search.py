@@ -167,13 +167,11 @@ def measure(corpus: Corpus, search: Search) -> dict[str, Any]:
 def with_embeddings(corpus: Corpus) -> Search:
     """The search, fused with the likeness in meaning."""
     from contextctl.io.models.embeddings import open_embedder
+    from contextctl.run.on_demand import likeness
 
-    embedder = open_embedder()
     tools = list(corpus.tools.values())
-    index, vectors = ToolIndex(tools), embedder.vectors([tool_text(tool) for tool in tools])
-    return lambda question, limit: index.search(
-        question, limit, embedder.likeness(question, vectors)
-    )
+    index, vectors = ToolIndex(tools), open_embedder().vectors([tool_text(t) for t in tools])
+    return lambda question, limit: index.search(question, limit, likeness(question, vectors))
 
 
 def corpus_tokens(corpus: Corpus) -> dict[str, int]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from contextctl.core.tools.defer import CALL_TOOL, SEARCH_TOOL
-from contextctl.core.tools.index import ToolIndex, tool_text
+from contextctl.core.tools.index import ToolIndex, blended, sentences, tool_text
 from contextctl.core.tools.search import Found, OnDemand, answer_search, inner_call, not_loaded
 from contextctl.core.tools.unknown import unknown_tool
 from contextctl.io.models.embeddings import open_embedder
@@ -52,8 +52,15 @@ class ToolSearch:
     def _found(
         self, index: ToolIndex, vectors: list[Any], question: str, limit: int
     ) -> tuple[ToolSpec, ...]:
-        near = open_embedder().likeness(question, vectors) if self._rule.embeddings else None
+        near = likeness(question, vectors) if self._rule.embeddings else None
         return index.search(question, limit, near)
+
+
+def likeness(question: str, vectors: Sequence[Any]) -> list[float]:
+    """How near each vector is to a question in meaning, as ``ToolIndex.search`` takes it."""
+    embedder = open_embedder()
+    whole, *parts = (embedder.likeness(one, vectors) for one in (question, *sentences(question)))
+    return blended(whole, parts)
 
 
 class ToolsOnDemand:

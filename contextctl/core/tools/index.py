@@ -74,8 +74,8 @@ class ToolIndex:
         asked = _asked(question)
         gains = {term: _gain(self._words.get(term, {}), len(self.tools)) for term in asked}
         scores = _sum(gains, asked)
-        parts = [part for part in _SENTENCES.split(question) if part.strip()]
-        if len(parts) > 1:
+        parts = sentences(question)
+        if parts:
             best: dict[int, float] = {}
             for part in parts:
                 for number, score in _sum(gains, _asked(part)).items():
@@ -96,6 +96,20 @@ class ToolIndex:
             shared = _BEST_OF_SERVER * top[server] + _WHOLE_SERVER * whole.get(server, 0.0)
             out[number] = score + shared if self._is_server[server] else score
         return out
+
+
+def sentences(question: str) -> list[str]:
+    """The sentences of a question that has several; empty for one."""
+    parts = [part for part in _SENTENCES.split(question) if part.strip()]
+    return parts if len(parts) > 1 else []
+
+
+def blended(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:
+    """How near each tool is in meaning: half to the whole question, half to its best sentence."""
+    if not parts:
+        return list(whole)
+    best = (max(near) for near in zip(*parts, strict=True))
+    return [(1 - _SENTENCE) * a + _SENTENCE * b for a, b in zip(whole, best, strict=True)]
 
 
 def tool_text(tool: ToolSpec) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from contextctl.core.search.terms import terms
 from contextctl.core.search.tool_words import english_words
-from contextctl.core.tools.index import ToolIndex, tool_text
+from contextctl.core.tools.index import ToolIndex, blended, sentences, tool_text
 from contextctl.model.message import JsonObject, ToolSpec
 
 
@@ -103,3 +103,10 @@ class TestWords:
     def test_every_english_word_is_one_that_an_index_can_hold(self) -> None:
         for word in english_words("退款天气地铁航班二维码经纬度"):
             assert terms(word)
+
+
+def test_nearness_in_meaning_is_half_that_of_the_best_sentence() -> None:
+    assert sentences("Only one thing") == []
+    assert sentences("First this. Then that!") == ["First this", " Then that"]
+    assert blended([0.2, 0.4], []) == [0.2, 0.4]
+    assert blended([0.2, 0.4], [[0.6, 0.0], [0.2, 0.2]]) == pytest.approx([0.4, 0.3])
