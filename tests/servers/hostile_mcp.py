@@ -12,6 +12,7 @@ It speaks newline-delimited JSON-RPC without the SDK, which would not let it mis
     noisy      prints on stdout between messages, some of it not UTF-8
     dies       'work' ends the server; started again, it works
     stalls     'work' never answers
+    sleeps     'work' stops the server from reading anything more
     mute       never answers anything
     children   starts a process that outlives it
     grows      'more' adds a tool and says that the list has changed
@@ -160,6 +161,8 @@ class Server:
     def call(self, call: Any, params: dict[str, Any]) -> None:
         if self.mode == "stalls":
             return
+        if self.mode == "sleeps":
+            time.sleep(600)
         if (
             self.mode == "dies"
             and self.log is not None

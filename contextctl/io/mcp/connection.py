@@ -16,6 +16,7 @@ from contextctl.model.tool_rules import McpServer
 _TRIES = 3
 """Connections in a row that may fail before the server is given up for this run."""
 _CLOSE_S = 8.0
+_WRITE_S = 2.0  # beyond its time limit, for a call that the server does not take in
 _HTTP_STAND_INS = ("Server returned an error response", "Not Found")
 """What the SDK says of an HTTP error without its status."""
 _LARGEST_EVENT = 256 * 1024 * 1024  # bytes; an image in one event is larger than the SDK's 1 MB
@@ -194,15 +195,19 @@ class Connection:
 
         from contextctl.io.mcp.session import NotSent, is_closed, is_gone, is_late, tool_result
 
+        limit = self.address.rule.timeout_s
         try:
-            return await tool_result(held.session, tool, arguments)
+            async with asyncio.timeout(limit + _WRITE_S):
+                return await tool_result(held.session, tool, arguments)
         except NotSent:
             raise
+        except TimeoutError:  # the SDK's own limit begins when all of a call is written
+            held.over.set()
+            raise ServerFault("it does not read what it is sent", sent=True) from None
         except MCPError as error:
             if is_gone(error):
                 raise NotSent from error
             if is_late(error):
-                limit = self.address.rule.timeout_s
                 raise ServerFault(f"no answer within {limit:g} s", sent=True) from error
             if is_closed(error):
                 child = held.line.child

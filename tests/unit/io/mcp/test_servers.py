@@ -196,6 +196,16 @@ class TestOverStdio:
             assert outcome.failure == "execution.environment"
             assert "2 s" in outcome.content
 
+    def test_a_server_that_no_longer_reads_is_given_up_and_started_again(self):
+        with opened(full=hostile("sleeps", timeout_s=1)) as running:
+            running.call("work", {})
+            long = {"text": "x" * 300_000}  # more than a pipe holds
+            began = time.monotonic()
+            told = [running.call("work", long).content for _ in range(3)]
+            assert time.monotonic() - began < 20
+            assert any("does not read" in text for text in told)
+            assert all("is not known" in text for text in told)
+
     def test_a_tool_that_was_added_is_seen_after_the_server_says_so(self):
         with opened(living=hostile("grows")) as running:
             assert names(running) == ["more"]
