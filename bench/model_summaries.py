@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ from contextctl.model.history_summary import summary_from_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+ROOT = Path(__file__).resolve().parent.parent
 SESSION = "01_trajectories/openai/pi_sessions.jsonl"
 PROFILE = """\
 version: 1
@@ -148,7 +150,8 @@ def up_to(messages: list[Any], point: int) -> list[Any]:
 def contextctl(folder: Path, *words: str) -> str:
     """Run the command in ``folder`` and return what it printed."""
     command = [sys.executable, "-c", "from contextctl.cli.app import main; main()", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}  # as it stands here, installed or not
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{' '.join(words)}: exit {done.returncode}\n{done.stderr}")
     return done.stdout
