@@ -334,6 +334,7 @@ NEED_AN_ID = (
     "memory forget",
     "memory complain",
     "tasks show",
+    "tasks steps",
     "tasks resume",
 )
 
