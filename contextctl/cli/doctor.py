@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -62,5 +63,5 @@ def _checks(profile: str | None, sets: list[str]) -> Iterator[Check]:
     yield Check(f"profile {loaded.path}", True, f"valid, window {loaded.model.window or 0:,}")
     yield from look.model(loaded, os.environ)
     yield from look.tools(loaded)
-    yield from server_checks(loaded)
+    yield from server_checks(loaded, Path.cwd())
     yield from look.named_stores(loaded)

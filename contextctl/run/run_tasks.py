@@ -101,7 +101,7 @@ def _servers(order: Order) -> McpServers | RecordedServers | None:
     if order.dry_run:
         return recorded_servers(order.profile, base)
     servers = open_servers(order.profile, own_names(order.profile))
-    keep_lists(order.profile, servers.specs(), base)
+    keep_lists(order.profile, servers.specs(), base, servers.missing)
     return servers
 
 

@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from contextctl.core.tools.defer import OWN, PER_SERVER, Split, split
 from contextctl.errors import ContextctlError
+from contextctl.io.mcp.recorded import keep_lists
 from contextctl.io.mcp.servers import McpServers, open_servers
 from contextctl.io.recorder.masking import masked_values
 from contextctl.io.tools.toolbox import own_names
@@ -22,8 +24,11 @@ MOST_S = 30.0
 """What a server may take here, whatever its own limit is: a check must end."""
 
 
-def server_checks(profile: Profile) -> Iterator[Check]:
-    """One check for each server, in the profile's order, and one for each remark about it."""
+def server_checks(profile: Profile, base: Path) -> Iterator[Check]:
+    """One check for each server, in the profile's order, and one for each remark about it.
+
+    What they offer is kept below ``base``, as after a run, for dry runs.
+    """
     if not profile.mcp:
         return
     bounded = {
@@ -38,6 +43,7 @@ def server_checks(profile: Profile) -> Iterator[Check]:
         return
     took = time.monotonic() - began
     with closing(servers):
+        keep_lists(profile, servers.specs(), base, servers.missing)
         yield from _checks(profile, servers, took)
 
 

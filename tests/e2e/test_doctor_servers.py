@@ -51,3 +51,19 @@ def test_what_does_not_start_fails_with_its_reason_and_nothing_waits_for_ever(cl
     assert "7 tools, resident" in done.out
     assert "3 of" in done.err
     assert "tok-4711-8899" not in done.out + done.err
+
+
+def test_what_was_listed_serves_a_dry_run_also_when_the_server_fails_later(cli, tmp_path):
+    put(tmp_path, "  few: {command: [sh, start.sh], required: false}\n")
+    (tmp_path / "tasks.jsonl").write_text('{"id": "t1", "input": "x"}\n', encoding="utf-8")
+    start = tmp_path / "start.sh"
+    start.write_text(f"exec {sys.executable} {HOSTILE} pages\n", encoding="utf-8")
+    key = {"OPENAI_API_KEY": "k"}
+    assert cli("doctor", "profile.yaml", env=key).code == 0
+    start.write_text("exit 1\n", encoding="utf-8")
+    assert cli("doctor", "profile.yaml", env=key).code == 1
+    assert cli("run", "profile.yaml", "tasks.jsonl", "--out", "live").code == 0
+    dry = cli("run", "profile.yaml", "tasks.jsonl", "--dry-run", "--windows", "--out", "dry")
+    assert dry.code == 0, dry.err
+    window = json.loads((tmp_path / "dry/tasks/t1/windows.jsonl").read_text(encoding="utf-8"))
+    assert [tool["function"]["name"] for tool in window["tools"]][:2] == ["t1", "t2"]

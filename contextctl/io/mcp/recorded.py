@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -53,9 +53,15 @@ class RecordedServers:
         """Nothing was opened."""
 
 
-def keep_lists(profile: Profile, specs: Sequence[ToolSpec], base: Path) -> None:
-    """Write down what each server of ``profile`` offers. A folder that takes no file is fine."""
+def keep_lists(
+    profile: Profile, specs: Sequence[ToolSpec], base: Path, missing: Iterable[Missing] = ()
+) -> None:
+    """Write down what each server of ``profile`` offers; of one that is ``missing`` as a whole what
+    it offered last stays. A folder that takes no file is fine."""
+    gone = {one.server for one in missing if not one.tool}
     for name in profile.mcp:
+        if name in gone:
+            continue
         tools = [spec.to_openai() for spec in specs if spec.source == server_source(name)]
         text = json.dumps({"server": name, "tools": tools}, ensure_ascii=False, indent=1)
         path = _path(profile, name, base)
@@ -84,7 +90,10 @@ def recorded_servers(profile: Profile, base: Path) -> RecordedServers:
         missing = f"{origin + ': ' if origin else ''}the tools of MCP server '{name}' were never"
         missing += " recorded here, and a dry run starts no server"
         if rule.required:
-            raise UsageError(f"{missing}; run once without --dry-run, or set 'required: false'")
+            raise UsageError(
+                f"{missing}; list them by contextctl doctor, or run once without --dry-run, or set"
+                " 'required: false'"
+            )
         warnings.append(missing)
     return RecordedServers(specs, warnings)
 
