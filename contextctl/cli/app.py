@@ -11,6 +11,7 @@ loads no command, so a command file may import what it needs at its top; only sl
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -28,7 +29,9 @@ from contextctl.cli.output import say, show
 from contextctl.errors import ContextctlError, ProfileError
 from contextctl.version import __version__
 
-BUG, INTERRUPTED = 3, 130
+BUG, OUTSIDE, INTERRUPTED = 3, 4, 130
+# What a disk says: full, over quota, broken, mounted read-only. None of it is a bug of ours.
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 
 # name -> (module:function that registers it, one line for --help), in the order of --help
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -80,6 +83,8 @@ class LazyGroup(TyperGroup):
             # Whoever read the output has enough. Python would complain once more at its exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
+        except OSError as error:
+            code = _full(error) if error.errno in _NO_ROOM else _bug(error)
         except BaseException as error:  # a native library's panic is not an Exception
             if hasattr(error, "exit_code"):  # Typer's own: a wrong option, a missing argument
                 raise
@@ -122,6 +127,7 @@ def contextctl(
 
 def main() -> None:
     """The entry point of ``contextctl``."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -130,6 +136,23 @@ def main() -> None:
     except SystemExit as end:
         _leave_if_held(end)
         raise
+    except OSError as error:  # --help and --version are printed before a command is called
+        if error.errno not in _NO_ROOM:
+            raise
+        raise SystemExit(_full(error)) from None
+
+
+def _open_what_is_closed() -> None:
+    """A parent may start a command without stdin, stdout or stderr (``<&-``, a daemon): Python then
+    has None there, and the next file opened would take the stream's number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 
 def _leave_if_held(end: SystemExit) -> None:
@@ -156,6 +179,16 @@ def _told(error: ContextctlError) -> int:
     else:
         say(f"error: {error}")
     return error.exit_code
+
+
+def _full(error: OSError) -> int:
+    """A disk, or whatever stdout leads to, took no more."""
+    where = f"'{error.filename}'" if error.filename else "the output"
+    with suppress(OSError):
+        say(f"error: cannot write {where}: {error.strerror}; make room, then go on")
+    # What is left in the buffer cannot go out either; Python would complain once more at its exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return OUTSIDE
 
 
 def _bug(error: BaseException) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING
 
 from contextctl.model.counter import Approx, Counter
@@ -46,6 +47,11 @@ TOKENS_PER_CALL = 7
 # A flat estimate for an image. Published sizes: 765 (1024 x 1024) to 1,105 for gpt-4o in high
 # detail, at most about 1,600 for Claude (width x height / 750, long side 1,568).
 TOKENS_PER_IMAGE = 1_600
+# A file or recording inside a part is base64 that no model reads as text. An estimate, and never
+# less than an image: a PDF page of about 100 kB takes 1,500 to 3,000 tokens (Anthropic's guide).
+_ENCODED_PER_TOKEN = 32
+_ENCODED_CHARS = 400
+_ENCODED = re.compile(r"[A-Za-z0-9+/_\-\r\n]+={0,2}")
 
 # How far one report may move a factor, and the prompt size at which it counts half: a prompt of a
 # few dozen tokens is nearly all framing and says little about the text of later ones.
@@ -155,7 +161,22 @@ def _part(part: Json, counter: Counter) -> int:
         return TOKENS_PER_IMAGE
     if isinstance(text, str) and part.keys() <= {"type", "text", "cache_control"}:
         return counter.text(text)
-    return counter.text(json_text({k: v for k, v in part.items() if k not in _NOT_SENT}))
+    encoded: list[int] = []
+    sent = {k: _unencoded(v, encoded) for k, v in part.items() if k not in _NOT_SENT}
+    media = max(TOKENS_PER_IMAGE, sum(encoded) // _ENCODED_PER_TOKEN) if encoded else 0
+    return media + counter.text(json_text(sent))
+
+
+def _unencoded(value: Json, encoded: list[int]) -> Json:
+    """``value`` without the base64 of a file or recording; its lengths go into ``encoded``."""
+    if isinstance(value, dict):
+        return {key: _unencoded(item, encoded) for key, item in value.items()}
+    if not isinstance(value, str) or len(value) < _ENCODED_CHARS:
+        return value
+    if not value.startswith("data:") and _ENCODED.fullmatch(value) is None:
+        return value
+    encoded.append(len(value))
+    return ""
 
 
 def _clamped(value: float, bounds: tuple[float, float]) -> float:

@@ -5,10 +5,12 @@ A column is what a terminal shows: wide characters (Chinese, Japanese, emoji) ta
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
 WIDTH = 100
+_WORD = re.compile(r"(?:'[^']*'|\\.|[^\s'])+")
 
 
 def columns(text: str) -> int:
@@ -42,6 +44,24 @@ def wrapped(text: str, indent: str = "", first: str = "") -> Iterator[str]:
         yield from whole
         empty = False
     yield line.rstrip()
+
+
+def command(text: str, indent: str = "", first: str = "") -> Iterator[str]:
+    """A shell command after ``first``: where it takes several lines, each but the last ends in a
+    backslash, so that it can be copied whole. A quoted word is never broken."""
+    line, empty = first, True
+    for word in _WORD.findall(text):
+        joined = line + word if empty else f"{line} {word}"
+        if not empty and columns(joined) > WIDTH - 2:
+            yield f"{line} \\"
+            joined = indent + word
+        if "'" not in word:
+            while columns(joined) > WIDTH - 2:
+                cut = len(next(chunks(joined))) - 2
+                yield f"{joined[:cut]}\\"
+                joined = joined[cut:]
+        line, empty = joined, False
+    yield line
 
 
 def chunks(line: str, indent: str = "") -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from contextctl.model.draft import Draft, Kept
-from contextctl.report.columns import table, wrapped
+from contextctl.report.columns import command, table, wrapped
 
 
 def draft_summary(draft: Draft, path: str, steps: Sequence[str]) -> str:
@@ -41,7 +41,7 @@ def _lines(draft: Draft, path: str, steps: Sequence[str]) -> Iterator[str]:
         )
     label = "next"
     for step in steps:
-        yield from wrapped(step, " " * 9, f"{label:<9}")
+        yield from command(step, " " * 9, f"{label:<9}")
         label = ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from contextctl.model.explanation import Advice, BucketRow, Explanation, Growth, Root, Rung
 from contextctl.model.ledger import Action
-from contextctl.report.columns import WIDTH, chunks, table, wrapped
+from contextctl.report.columns import WIDTH, chunks, command, table, wrapped
 
 _LABEL = 8
 
@@ -197,8 +197,8 @@ def _fix(why: Explanation) -> Iterator[str]:
     elif why.status == "overflow":
         yield "TRY  no rung of the profile is enough: see LOOK AT for what takes the room"
     label = "NEXT"
-    for command in why.next:
-        yield from wrapped(command, "     ", f"{label:<5}")
+    for each in why.next:
+        yield from command(each, "     ", f"{label:<5}")
         label = ""
 
 

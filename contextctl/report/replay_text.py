@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from contextctl.model.result import TaskResult
-from contextctl.report.columns import wrapped
+from contextctl.report.columns import command, wrapped
 
 
 class Outcome(Protocol):
@@ -57,8 +57,8 @@ def _lines(outcome: Outcome, run: str) -> Iterator[str]:
     if over:
         steps = sum(int(result.error.split()[0]) for result in over if result.error)
         yield f"overflow {steps} steps of {len(over)} traces do not fit (first: {over[0].id})"
-    command = f"contextctl explain {run} {worst.id} --step {peak.step}"
-    yield from wrapped(command, " " * 9, "next     ")
+    typed = f"contextctl explain {run} {worst.id} --step {peak.step}"
+    yield from command(typed, " " * 9, "next     ")
 
 
 def _saving(outcome: Outcome) -> str:

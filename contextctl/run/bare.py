@@ -39,7 +39,7 @@ def bare_profile(
         )
     values: JsonObject = {
         "version": 1,
-        "name": "as recorded",
+        "name": "no profile",
         "model": {"name": name},
         "workspace": {"tools": []},
         "remedies": OFF,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contextctl.core.reading.lines import READ_BYTES, bad_arguments, json_size
-from contextctl.core.shaping.read_json import parse_json, parse_lines
+from contextctl.core.shaping.read_json import inner_json, parse_json, parse_lines
 from contextctl.core.shaping.select import Step, field_paths, is_text, path_steps
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ class _MissingType:
 
 
 _MISSING = _MissingType()
+# How the hint of a page names a result that is itself the list, and what models write for it.
+_ROOT = frozenset({"[]", "$", "$[]", "."})
 
 
 def fetch_fields(
@@ -36,7 +38,7 @@ def fetch_fields(
     and what it consists of. ``missing`` names paths that lead nowhere and comes with the paths
     that exist; asking for no field at all lists those.
     """
-    parsed = parse_json(text) or parse_lines(text)
+    parsed = parse_json(inner_json(text.strip())) or parse_lines(text, loose=True)
     if parsed is None:
         return bad_arguments("the content is not JSON with fields; use read_workspace")
     root = parsed.value
@@ -66,6 +68,8 @@ def fetch_fields(
 def _at(root: Json, path: str) -> Json | _MissingType:
     if isinstance(root, dict) and path in root:
         return root[path]
+    if path.strip() in _ROOT:
+        return root
     steps = path_steps(path)
     return _walk(root, steps) if steps else _MISSING
 

@@ -32,7 +32,9 @@ def find_items(root: Json, *, only_records: bool = False) -> Items | None:
     while todo:
         path, node = todo.pop(0)
         if isinstance(node, list):
-            records = bool(node) and all(isinstance(row, dict) for row in node[:5])
+            # One row that is a message ("timed out") does not make the others no records.
+            objects = [isinstance(row, dict) for row in node[:5]]
+            records = sum(objects) * 2 > len(objects)
             rank = (records, len(node), -len(path))
             if (records or not only_records) and (best is None or rank > best[0]):
                 best = (rank, Items(path, node))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from contextctl.core.reading.exact_json import Number, dump_exact
 from contextctl.core.shaping.items import Items
-from contextctl.core.shaping.read_json import parse_json, parse_lines
+from contextctl.core.shaping.read_json import inner_json, parse_json, parse_lines
 from contextctl.model.message import Json, JsonObject
 
 
@@ -35,14 +35,19 @@ class Records:
         return dump_exact({**value, "_page": note} if clash else {**value, **note})
 
 
-def records_in(text: str) -> Records | None:
-    """JSON, NDJSON or a Python literal with text keys alone; None for anything else."""
+def records_in(text: str, *, loose: bool = False) -> Records | None:
+    """JSON, NDJSON or a Python literal with text keys alone; None for anything else.
+
+    ``loose``, for a tool whose rule asks for records: JSON inside a JSON string is read too, and
+    NDJSON with lines that are none, which become rows of text.
+    """
     text = text.strip().removeprefix("\ufeff")
+    text = inner_json(text) if loose else text
     if text[:1] not in {"{", "[", "("}:
         return None
     parsed, kind = parse_json(text), "json"
     if parsed is None and "\n" in text:
-        parsed, kind = parse_lines(text), "ndjson"
+        parsed, kind = parse_lines(text, loose=loose), "ndjson"
     if parsed is not None:
         return Records(kind, parsed.value, text, parsed.duplicates)
     literal = _literal(text)

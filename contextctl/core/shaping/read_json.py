@@ -63,22 +63,36 @@ def parse_json(text: str) -> Parsed | None:
     return Parsed(value, tuple(twice))
 
 
-def parse_lines(text: str) -> Parsed | None:
-    """Read NDJSON: at least two objects or arrays, one a line; None for anything else."""
+def inner_json(text: str) -> str:
+    """What a JSON string holds that is itself a JSON object or list: servers encode twice."""
+    if text[:1] != '"' or text[-1:] != '"' or text[1:2] not in {"{", "[", "\\", " "}:
+        return text
+    try:
+        inner = json.loads(text)
+    except ValueError:
+        return text
+    held = inner.strip() if isinstance(inner, str) else ""
+    return held if held[:1] in {"{", "["} and parse_json(held) is not None else text
+
+
+def parse_lines(text: str, *, loose: bool = False) -> Parsed | None:
+    """Read NDJSON: at least two objects or arrays, one a line; None for anything else.
+
+    ``loose`` takes a line that is no JSON as a row of text, as long as most lines are records.
+    """
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2:
         return None
     rows: list[Json] = []
     twice: dict[str, None] = {}
     for line in lines:
-        if line.lstrip()[:1] not in {"{", "["}:
+        parsed = parse_json(line) if line.lstrip()[:1] in {"{", "["} else None
+        if parsed is None and not loose:
             return None
-        parsed = parse_json(line)
-        if parsed is None:
-            return None
-        rows.append(parsed.value)
-        twice |= dict.fromkeys(parsed.duplicates)
-    return Parsed(rows, tuple(twice))
+        rows.append(line.strip() if parsed is None else parsed.value)
+        twice |= dict.fromkeys(parsed.duplicates if parsed else ())
+    records = sum(isinstance(row, (dict, list)) for row in rows)
+    return Parsed(rows, tuple(twice)) if records > len(rows) // 2 else None
 
 
 def compact_json(text: str) -> str:

@@ -151,7 +151,12 @@ def _rows(value: list[Json], paths: Paths, matched: set[str]) -> list[Json]:
     if indexes:
         chosen = [(value[i], paths.next[i]) for i in indexes if i < len(value)]
         return [select(item, below, matched) for item, below in chosen]
-    return [select(item, paths, matched) for item in value]
+    return [select_row(item, paths, matched) for item in value]
+
+
+def select_row(row: Json, paths: Paths, matched: set[str]) -> Json:
+    """One row: one that is no object has no field to choose from, and stays ("timed out")."""
+    return select(row, paths, matched) if isinstance(row, (dict, list)) else row
 
 
 def is_text(value: Json) -> bool:

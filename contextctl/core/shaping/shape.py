@@ -38,6 +38,9 @@ _STAMP = re.compile(
     r"|(?:[A-Z][a-z]{2} ){1,2} ?\d{1,2} \d\d:\d\d|\d\d:\d\d:\d\d)"
 )
 
+_FIELDLESS = frozenset({"text", "log", "xml", "html"})
+_NO_RECORDS = "the result is {kind} without records, so the rule's 'fields' were not applied"
+
 
 def shape_result(
     raw: str,
@@ -82,11 +85,13 @@ def _shape(source: str, setting: Setting) -> Shaped:
         text = setting.say("binary", what=what, chars=f"{len(source):,}", ref=ref)
         return _part(text, "binary", source, setting, shown=0)
     text, dropped = _without_encoded(source, setting)
-    records = records_in(text)
+    records = records_in(text, loose=_asks_for_records(setting))
     if records is not None:
         shaped = _shape_json(records, text, setting)
     else:
         shaped = _shape_text(text, setting)
+        if setting.rule.fields is not None and shaped.kind in _FIELDLESS and not shaped.warnings:
+            shaped = replace(shaped, warnings=(_NO_RECORDS.format(kind=shaped.kind),))
     return replace(shaped, lossless=False) if dropped else shaped
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contextctl.core.shaping.select import field_paths, select
+from contextctl.core.shaping.select import field_paths, select, select_row
 
 if TYPE_CHECKING:
     from contextctl.core.shaping.items import Items
@@ -35,7 +35,7 @@ def whitelisted(
     for key in items.path:
         below = below.step(key) if below is not None else None
     both = paths if below is None else below.merged(paths)
-    return _with_list(kept, items.path, [select(row, both, set()) for row in rows])
+    return _with_list(kept, items.path, [select_row(row, both, set()) for row in rows])
 
 
 def _with_list(kept: Json, path: tuple[str, ...], rows: list[Json]) -> Json:

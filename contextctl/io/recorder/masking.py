@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 
 _MASK = "***"
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)", re.IGNORECASE)
+# A key has its prefix, a separator and a digit (or the stars a provider puts in its place):
+# ordinary names begin alike ("skeleton_builder", "sk-learn-extras", "pk_constraint_name").
 _SECRET_TEXT = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|AKIA)[-_]?[A-Za-z0-9][A-Za-z0-9_\-*]{8,}"
+    r"\b(?:(?:sk|pk|rk|gsk|xai|hf|ghp|gho|ghs|glpat|xox[abp])[-_]|github_pat_)"
+    r"(?=[A-Za-z_\-]*[0-9*])[A-Za-z0-9][A-Za-z0-9_\-*]{8,}"
+    r"|\bAKIA[A-Z0-9]{16}\b"
     r"|(?<=Bearer )[^\s\"']{8,}"
     r"|(?<=[?&]key=)[^\s&\"']{8,}"
 )

@@ -5,6 +5,7 @@ This is also the form of a contextctl trace file. Calls in the older ``function_
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contextctl.io.traces.draft import Draft, as_list, as_object, as_text, tool_call, tool_result
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contextctl.io.traces.source import Source
-    from contextctl.model.message import Json, JsonObject
+    from contextctl.model.message import Json, JsonObject, Message
     from contextctl.model.trace import Trace
 
 NAME = "openai"
@@ -58,7 +59,15 @@ def is_message(value: Json) -> bool:
 def is_conversation(value: Json) -> bool:
     """Whether a value holds chat messages under ``messages``."""
     messages = value.get("messages") if isinstance(value, dict) else None
-    return isinstance(messages, list) and all(is_message(item) for item in messages[:3])
+    if not isinstance(messages, list):
+        return False
+    # One message with a role of its own making does not turn a chat into something else.
+    spoken = [is_message(item) for item in messages[:3]]
+    return all(spoken) or (any(spoken) and all(map(_has_role, messages[:3])))
+
+
+def _has_role(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("role"), str) and "content" in value
 
 
 def add_message(draft: Draft, raw: JsonObject) -> None:
@@ -75,15 +84,54 @@ def add_message(draft: Draft, raw: JsonObject) -> None:
         call_id = f"call_{len(draft.messages)}"
         call = tool_call(call_id, legacy.get("name"), legacy.get("arguments"))
         kept["tool_calls"] = [call.to_openai()]
-    draft.add(message_from_openai(kept))
+    draft.add(_identified(draft, message_from_openai(_own_ids(draft, kept))))
+
+
+def _own_ids(draft: Draft, raw: JsonObject) -> JsonObject:
+    """Calls without an id get one that is theirs alone: some servers send none, or an empty one."""
+    calls = raw.get("tool_calls")
+    if not isinstance(calls, list) or all(as_object(call).get("id") for call in calls):
+        return raw
+    at = len(draft.messages)
+    named: list[Json] = [
+        {**call, "id": call.get("id") or f"call_{at}_{index}"} if isinstance(call, dict) else call
+        for index, call in enumerate(calls)
+    ]
+    return {**raw, "tool_calls": named}
+
+
+def _identified(draft: Draft, message: Message) -> Message:
+    """A result without an id answers the first call before it that has no result yet."""
+    if message.role != "tool" or message.tool_call_id:
+        return message
+    answered: set[str | None] = set()
+    for earlier in reversed(draft.messages):
+        if earlier.role == "tool":
+            answered.add(earlier.tool_call_id)
+        elif earlier.role == "assistant":
+            waiting = [call for call in earlier.tool_calls if call.id not in answered]
+            same = [call for call in waiting if message.name in (None, call.name)]
+            return replace(message, tool_call_id=(same or waiting)[0].id) if waiting else message
+    return message
 
 
 def add_checked(draft: Draft, raw: JsonObject, source: Source, line: int) -> None:
     """Append one chat message, or warn with file:line why it could not be read."""
     try:
-        add_message(draft, raw)
+        add_message(draft, _known_role(draft, raw, source, line))
     except ValueError as error:
         source.warn(line, f"skipped message {len(draft.messages) + 1}: {error}")
+
+
+def _known_role(draft: Draft, raw: JsonObject, source: Source, line: int) -> JsonObject:
+    """A role that no provider takes (``critic``) is said by the user, under its name."""
+    role = raw.get("role")
+    if not isinstance(role, str) or role in _ROLES or not role:
+        return raw
+    source.warn(line, f"message {len(draft.messages) + 1}: the role '{role}' is read as 'user'")
+    content = raw.get("content")
+    said = f"{role}: {content}" if isinstance(content, str) else content
+    return {**raw, "role": "user", "content": said}
 
 
 def _is_hollow(value: Json) -> bool:

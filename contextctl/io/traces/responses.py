@@ -40,7 +40,8 @@ def recognises(source: Source) -> bool:
     return any(
         isinstance(value, dict)
         and (value.get("object") == "response" or _is_request(value) or _is_item(value))
-        for value in source.head
+        for first in source.head
+        for value in (first[:50] if isinstance(first, list) else [first])
     )
 
 

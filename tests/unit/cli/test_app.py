@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from contextctl import __version__
 from contextctl.cli.app import COMMANDS
 
@@ -145,3 +147,40 @@ def test_version_and_a_misspelt_command(cli: Cli) -> None:
     ran = cli("valdate")
     assert ran.code == 2
     assert "validate" in ran.err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_bug(tmp_path: Path, closed: str) -> None:
+    ran = _probe_in_shell(tmp_path, "lines", closed)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert not list(tmp_path.glob("contextctl-*.log"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", ["lines", "--help", "--version"])
+def test_output_that_finds_no_room_is_a_failure_outside(tmp_path: Path, arguments: str) -> None:
+    ran = _probe_in_shell(tmp_path, arguments, "> /dev/full")
+    assert ran.returncode == 4
+    assert ran.stderr.count("\n") == 1
+    assert "No space left on device" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def _probe_in_shell(
+    tmp_path: Path, arguments: str, redirected: str
+) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "probe_command.py").write_text(PROBE, encoding="utf-8")
+    words = arguments if arguments.startswith("-") else f"probe {arguments}"
+    root = Path(__file__).resolve().parents[3]
+    return subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -c "$RUN" {words} {redirected}'],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            **os.environ,
+            "RUN": RUN,
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}",
+            "TMPDIR": str(tmp_path),
+        },
+    )

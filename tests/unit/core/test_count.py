@@ -128,3 +128,17 @@ def test_calibration_ignores_nothing_and_bounds_the_impossible() -> None:
 
 def test_calibrating_with_our_own_count_changes_nothing() -> None:
     assert calibrate(1.27, 12_345, 12_345) == 1.27
+
+
+def test_a_recording_or_a_file_is_not_counted_as_text() -> None:
+    data = "QUJD" * 20_000  # 80,000 characters of base64
+    audio = {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+    bare = {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}
+    counted = message_parts(Message(role="user", content=[audio]), BY_CHARACTER)["text"]
+    assert counted == 80_000 // 32 + len(json_text(bare))
+    pdf = {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{data[:4_000]}"}}
+    assert (
+        TOKENS_PER_IMAGE
+        <= message_parts(Message(role="user", content=[pdf]), BY_CHARACTER)["text"]
+        < TOKENS_PER_IMAGE + 100
+    )

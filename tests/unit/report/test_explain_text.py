@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +24,7 @@ from contextctl.model.explanation import (
     Source,
 )
 from contextctl.model.ledger import Action
-from contextctl.report.columns import WIDTH, chunks, columns, table, wrapped
+from contextctl.report.columns import WIDTH, chunks, columns, command, table, wrapped
 from contextctl.report.explain_text import explanation_text
 
 PATCH = """diff --git a/profiles/coder.yaml b/profiles/coder.yaml
@@ -226,3 +228,19 @@ def test_a_table_leans_as_told_and_wraps_its_last_column() -> None:
     assert lines[0] == "a         1  x"
     assert lines[1].startswith("任务  1,000  word")
     assert lines[2].startswith(" " * 13 + "word")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["contextctl", "explain", "/a/very/long/path/" + "x" * 230, "--step", "4"],
+        ["contextctl", "show", "a folder with 'quotes' and  spaces " * 2, "--set", "a=b c" * 20],
+        ["contextctl", "replay", *["trace.jsonl"] * 30],
+    ],
+)
+def test_a_command_over_several_lines_can_be_copied_into_a_shell(words: list[str]) -> None:
+    typed = " ".join(map(shlex.quote, words))
+    copied = "\n".join(command(typed, "     ", "NEXT ")).removeprefix("NEXT ")
+    shell = ["bash", "-c", f'printf "%s\\0" {copied}']
+    got = subprocess.run(shell, capture_output=True, text=True, check=True).stdout
+    assert got.split("\0")[:-1] == words

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contextctl.io.traces import read_traces
 from tests.unit.io.traces.spelled import fixture, spelled, topics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contextctl.model.trace import Trace
 
 
 def test_openai_chat() -> None:
@@ -184,3 +195,45 @@ def test_stabletoolbench_is_the_path_that_ended_the_search() -> None:
         2,
         "give_answer",
     )
+
+
+def _read(tmp_path: Path, value: object) -> Trace:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    (trace,) = read_traces(path)
+    return trace
+
+
+@pytest.mark.parametrize("empty", [None, ""])
+def test_results_and_calls_without_an_id_are_paired_in_order(
+    tmp_path: Path, empty: str | None
+) -> None:
+    calls = [{"id": empty, "function": {"name": name, "arguments": "{}"}} for name in "fg"]
+    turn = {"role": "assistant", "content": None, "tool_calls": calls}
+    results = [{"role": "tool", "tool_call_id": empty, "content": f"of {name}"} for name in "fg"]
+    again = [turn, *results]
+    trace = _read(tmp_path, {"messages": [{"role": "user", "content": "q"}, *again, *again]})
+    ids = [call.id for message in trace.messages for call in message.tool_calls]
+    answers = [m.tool_call_id for m in trace.messages if m.role == "tool"]
+    assert len(set(ids)) == 4
+    assert answers == ids
+
+
+def test_a_role_of_its_own_making_is_said_by_the_user(tmp_path: Path) -> None:
+    said = [("user", "q"), ("critic", "bad"), ("assistant", "x")]
+    trace = _read(tmp_path, {"messages": [{"role": r, "content": c} for r, c in said]})
+    assert spelled(trace) == ["user: q", "user: critic: bad", "assistant: x"]
+    assert "the role 'critic' is read as 'user'" in trace.warnings[0]
+
+
+def test_a_list_of_responses_items_is_recognised(tmp_path: Path) -> None:
+    trace = _read(
+        tmp_path,
+        [
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "q"}]},
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "a", "output": "done"},
+        ],
+    )
+    assert trace.source == "responses"
+    assert [m.role for m in trace.messages] == ["user", "assistant", "tool"]
