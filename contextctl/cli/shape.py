@@ -15,6 +15,7 @@ from contextctl.core.shaping import ShapeCall, Shaped, ShapeRule, shape_result, 
 from contextctl.io.models.vocab import counter_for
 from contextctl.io.profile.load import load_profile
 from contextctl.io.tools.result_text import outcome_of_bytes
+from contextctl.model.tool_rules import ResultRule
 
 if TYPE_CHECKING:
     from contextctl.model.profile import Profile
@@ -99,7 +100,8 @@ def shape(
 
 
 def _rule(profile: Profile, tool: str) -> str:
-    return f"/tools/{tool}/result" if tool in profile.tools else "/shaping"
+    declared = profile.result_rule(tool) != ResultRule()
+    return f"/tools/{tool}/result" if declared else "/shaping"
 
 
 def _tell(profile: Profile, tool: str, shaped: Shaped, before: int, tokenizer: str) -> None:

@@ -266,7 +266,9 @@ def _with_file(restored: Profile, about: JsonObject, base: Path) -> Profile:
         return restored
     if resolve_window(now).digest == restored.digest:
         return replace(restored, path=now.path, origins=now.origins)
-    return replace(restored, path=now.path)
+    # The file says something else now, and its lines with it; what --set said still holds.
+    typed = {at: place for at, place in now.origins.items() if place.path.startswith("--set")}
+    return replace(restored, path=now.path, origins=typed)
 
 
 def _flags(asked: Asked, profile: Profile, *, run: bool = False) -> str:

@@ -351,3 +351,22 @@ def test_every_example_in_help_works(cli: Cli, prepared: dict[str, str]) -> None
         given = (cli.cwd / stdin).read_bytes() if stdin else b""
         ran = cli(*words, stdin=given)
         assert ran.code in (0, 1), f"contextctl {line}\n{ran.err}"
+
+
+def test_what_set_said_is_told_as_its_place_even_after_the_file_changed(
+    cli: Cli, tmp_path: Path
+) -> None:
+    profile = tmp_path / "p.yaml"
+    text = (
+        "version: 1\nmodel: {name: scripted/s.jsonl, window: 8000, reserve_output: 200}\n"
+        "tools: {get: {command: [seq, '1', '4000'], description: numbers}}\n"
+    )
+    profile.write_text(text, encoding="utf-8")
+    calls = [{"tool_calls": [{"name": "get", "arguments": {}}]}, {"content": "done"}]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(c) + "\n" for c in calls))
+    (tmp_path / "t.jsonl").write_text(json.dumps({"id": "t1", "input": "count"}) + "\n")
+    sets = ("--set", "shaping.max_tokens=300")
+    assert cli("run", profile, "t.jsonl", "--out", "r", *sets).code == 0
+    assert "--set shaping.max_tokens" in cli("explain", "r", "t1").out
+    profile.write_text(text.replace("8000", "9000"), encoding="utf-8")
+    assert "--set shaping.max_tokens" in cli("explain", "r", "t1").out

@@ -15,6 +15,7 @@ from contextctl.model.ledger import Action
 from contextctl.model.own_sources import OWN_SOURCES
 from contextctl.model.record import ResultArrived
 from contextctl.model.shaping import ShapeCall, ShapeRule
+from contextctl.model.tool_rules import ResultRule
 
 EMPTY = "(no output)"
 
@@ -122,7 +123,7 @@ def _is_own(state: State, name: str) -> bool:
 
 
 def _action(state: State, kind: str, name: str, before: int, after: int, ref: str) -> Action:
-    declared = name in state.profile.tools
+    declared = state.profile.result_rule(name) != ResultRule()
     rule = f"/tools/{name}/result" if declared else "/shaping"
     if kind == "offload":
         rule = "/workspace/offload_over"
@@ -133,6 +134,6 @@ def _action(state: State, kind: str, name: str, before: int, after: int, ref: st
         tokens_before=before,
         tokens_after=after,
         rule=rule,
-        origin=state.profile.origin(rule),
+        origin=state.profile.origin(f"{rule}/max_tokens" if rule == "/shaping" else rule),
         ref=ref,
     )
