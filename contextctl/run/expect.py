@@ -62,7 +62,7 @@ def _unequal(expected: Json, answer: str) -> str:
         return "" if expected.strip() == answer.strip() else f"it is not {expected.strip()!r:.80}"
     try:
         same = json.loads(answer) == expected
-    except ValueError:
+    except (ValueError, RecursionError):
         return "it is not JSON"
     return "" if same else f"it is not {json.dumps(expected, ensure_ascii=False):.80}"
 
@@ -70,7 +70,7 @@ def _unequal(expected: Json, answer: str) -> str:
 def _against_schema(schema: Json, answer: str) -> str:
     try:
         value = json.loads(_unfenced(answer))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f"it is not JSON: {error}"
     if not isinstance(schema, dict):
         return "the schema is not an object"

@@ -87,7 +87,7 @@ def _arguments(arguments: str | Mapping[str, Json]) -> Mapping[str, Json] | None
         return arguments
     try:
         values = json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None
 

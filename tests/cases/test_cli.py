@@ -137,3 +137,23 @@ def test_ctrl_c_ends_with_130_and_can_be_resumed(cli, tmp_path):
         ("t2", "ok"),
         ("t3", "ok"),
     ]
+
+
+def test_json_nested_too_deeply_is_an_answer_and_never_a_bug(cli, tmp_path):
+    """From a tool, in a model's arguments, and as the answer that is checked."""
+    deep = "[" * 50_000
+    (tmp_path / "deep.json").write_text(deep + "]" * 50_000, encoding="utf-8")
+    replies: list[dict[str, Any]] = [
+        {"tool_calls": [{"name": "show", "arguments": {}}]},
+        {"tool_calls": [{"name": "read_workspace", "arguments": deep}]},
+        {"tool_calls": [{"name": "show", "arguments": '{"a":' * 50_000}]},
+        {"content": deep},
+    ]
+    put(tmp_path, PROFILE + "tools: {show: {command: [cat, deep.json]}}\n", replies)
+    task = {"id": "t1", "input": "go", "expect": {"json_schema": {"type": "object"}}}
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(task) + "\n", encoding="utf-8")
+    ran = cli("run", "profile.yaml", "tasks.jsonl", "--out", "r", "--format", "json")
+    assert ran.code != 3, ran.err
+    (result,) = ran.json["results"]
+    assert "a bug" not in str(result.get("error"))
+    assert "Traceback" not in ran.err

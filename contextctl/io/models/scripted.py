@@ -160,7 +160,7 @@ def _find(file: str, profile_path: str) -> Path:
 def _line(raw: str, where: str) -> JsonObject:
     try:
         line = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{where}: not valid JSON: {error}") from None
     if not isinstance(line, dict):
         raise UsageError(f"{where}: a script line must be an object")

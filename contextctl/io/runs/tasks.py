@@ -104,6 +104,9 @@ class _Reading:
         except ValueError as error:
             self.problems.append(f"{where}: not valid JSON: {_json_fault(error, line)}")
             return
+        except RecursionError:
+            self.problems.append(f"{where}: not usable JSON: nested too deeply")
+            return
         if not isinstance(raw, dict):
             self.problems.append(f"{where}: a task is a JSON object, not {_kind(raw)}")
             return

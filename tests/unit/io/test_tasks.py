@@ -29,6 +29,7 @@ def read(tmp_path: Path, *lines: Any) -> Any:
         ("[]", "a task is a JSON object, not an empty list"),
         ("[", "write one whole JSON object on each line"),
         ("3", "a task is a JSON object, not a number"),
+        ("[" * 50_000, "not usable JSON: nested too deeply"),
         ({"id": "a", "prompt": "x"}, "unknown key 'prompt'; did you mean 'input'?"),
         ({"id": "a", "input": "x", "expekt": {}}, "did you mean 'expect'?"),
         ({"id": "a"}, "needs 'input' or 'messages'"),
