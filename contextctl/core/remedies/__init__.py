@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contextctl.core.fold.state import State
-from contextctl.core.remedies.fold import absorb_head, absorb_oldest, fold_digests
+from contextctl.core.remedies.fold import absorb_head, absorb_oldest, fold_crowded, fold_digests
 from contextctl.core.remedies.last import refer_newest, shorten_all_user_text, shorten_user_text
 from contextctl.core.remedies.offload import offload_large
 from contextctl.core.remedies.shape import shape_older
@@ -18,7 +18,7 @@ from contextctl.core.remedies.trim import trim_last_step, trim_older, trim_prote
 
 Remedy = Callable[[State, int], None]
 
-LADDER: tuple[Remedy, ...] = (shape_older, trim_older, fold_digests, offload_large)
+LADDER: tuple[Remedy, ...] = (shape_older, trim_older, fold_crowded, offload_large)
 
 # Only when the window would overflow: what the ladder protects, oldest first.
 LAST_RESORTS: tuple[Remedy, ...] = (trim_protected, fold_digests, refer_newest, trim_last_step)

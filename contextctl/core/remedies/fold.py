@@ -18,7 +18,10 @@ from contextctl.core.remedies.trim import digest_piece, stretch_list
 
 LEVELS = (1, 2, 3)
 # How far below the goal a fold goes, so that the next batches need none.
-SLACK = 0.15
+SLACK = 0.1
+# Digests stay whole while a batch leaves this much of the window free below the trigger: what they
+# carry is worth more than the last tokens down to the target (bench/retention.py).
+LEAST_ROOM = 0.03
 # More refs than this in one digest become a list that is itself stored under a ref.
 MAX_REFS = 40
 FIXED = ("system", "pins")
@@ -36,6 +39,13 @@ def fold_digests(state: State, goal: int) -> None:
             if segment is not None and segment.level < level:
                 _fold(state, index, piece, segment, level)
     _merge_runs(state)
+
+
+def fold_crowded(state: State, goal: int) -> None:
+    """Fold only when digests leave a batch hardly any room below the trigger."""
+    trigger = state.allowance.trigger - LEAST_ROOM
+    if state.total > max(state.allowance.tokens(trigger, state.fixed), goal):
+        fold_digests(state, goal)
 
 
 def absorb_oldest(state: State, goal: int) -> None:
