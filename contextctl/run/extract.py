@@ -32,7 +32,7 @@ from contextctl.model.profile import Profile
 from contextctl.model.record import Noted, Record
 from contextctl.model.reply import Request
 from contextctl.run.meter import Meter
-from contextctl.run.side_model import SideModel, open_side_model
+from contextctl.run.side_model import SideModel, Spent, open_side_model
 from contextctl.run.together import Stopped
 
 if TYPE_CHECKING:
@@ -44,26 +44,6 @@ PROPOSED = "memories_proposed"
 # How much more than we count a model may make of a text, and what stands around a part.
 EXACT_SLACK, COUNT_SLACK, FRAME_TOKENS = 1.05, 1.4, 60
 LEAST_PART = 200
-
-
-@dataclass(slots=True)
-class _Spent:
-    """What asking took. One answer in all is sent back for repair."""
-
-    requests: int = 0
-    repairs: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float = 0.0
-
-    def to_json(self) -> JsonObject:
-        return {
-            "requests": self.requests,
-            "repairs": self.repairs,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "cost_usd": round(self.cost_usd, 10),
-        }
 
 
 @dataclass(frozen=True)
@@ -81,7 +61,7 @@ class Extractor:
 
         Raises ``Stopped`` when the run is stopped meanwhile.
         """
-        spent, found = _Spent(), list[Json]()
+        spent, found = Spent(), list[Json]()
         fault = ""
         try:
             for messages in self._requests(record):
@@ -108,9 +88,7 @@ class Extractor:
         for number, part in enumerate(parts, start=1):
             yield messages_for(part, number, len(parts))
 
-    def _asked(
-        self, messages: tuple[JsonObject, ...], task: str, spent: _Spent
-    ) -> list[JsonObject]:
+    def _asked(self, messages: tuple[JsonObject, ...], task: str, spent: Spent) -> list[JsonObject]:
         """The proposals of one part. Raises ``ValueError`` for an answer that cannot be read."""
         text = self._complete(messages, task, spent)
         try:
@@ -122,7 +100,7 @@ class Extractor:
             again = messages_to_repair(messages, text[: 3 * self.max_tokens], str(error))
         return proposals_from_text(self._complete(again, task, spent))
 
-    def _complete(self, messages: tuple[JsonObject, ...], task: str, spent: _Spent) -> str:
+    def _complete(self, messages: tuple[JsonObject, ...], task: str, spent: Spent) -> str:
         self.meter.wait(self.stop)
         spent.requests += 1
         reply = self.model.ask(
@@ -135,10 +113,7 @@ class Extractor:
             )
         )
         self.meter.spend(reply.cost_usd)
-        spent.cost_usd += reply.cost_usd
-        if reply.usage is not None:
-            spent.prompt_tokens += reply.usage.prompt_tokens
-            spent.completion_tokens += reply.usage.completion_tokens
+        spent.take(reply)
         return reply.message.text
 
 

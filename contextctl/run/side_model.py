@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from contextctl.io.models.call import open_model
 from contextctl.io.profile.windows import window_of
+from contextctl.model.message import JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.reply import Reply, Request
 
@@ -22,6 +23,36 @@ class SideModel:
     name: str
     window: int
     ask: Ask
+
+
+@dataclass(slots=True)
+class Spent:
+    """What asking for one thing took: tokens of the model's own, cost in US dollars."""
+
+    requests: int = 0
+    repairs: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+    is_bounded: bool = False
+    """Whether an answer was cut: later ones are asked for in a form that ends in time."""
+
+    def take(self, reply: Reply) -> None:
+        """Add what ``reply`` took."""
+        self.cost_usd += reply.cost_usd
+        if reply.usage is not None:
+            self.prompt_tokens += reply.usage.prompt_tokens
+            self.completion_tokens += reply.usage.completion_tokens
+
+    def to_json(self) -> JsonObject:
+        """As it stands in the record's facts."""
+        return {
+            "requests": self.requests,
+            "repairs": self.repairs,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "cost_usd": round(self.cost_usd, 10),
+        }
 
 
 def open_side_model(

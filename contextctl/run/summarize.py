@@ -26,12 +26,12 @@ from contextctl.errors import ModelError
 from contextctl.io.profile.shipped import schema
 from contextctl.model.assembly import Need
 from contextctl.model.history_summary import Summary, merged, summary_from_text
-from contextctl.model.message import Json, JsonObject
+from contextctl.model.message import JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.record import Record, SummaryMade
 from contextctl.model.reply import Request
 from contextctl.run.meter import Meter
-from contextctl.run.side_model import Ask, open_side_model
+from contextctl.run.side_model import Ask, Spent, open_side_model
 from contextctl.run.together import Stopped
 
 # How much more than we count a model may make of a text: framing alone, or another tokenizer too
@@ -46,28 +46,6 @@ HALVINGS = 2
 
 class NoSummaryError(Exception):
     """There is no usable summary; the message says why."""
-
-
-@dataclass(slots=True)
-class _Spent:
-    """What one summary took."""
-
-    requests: int = 0
-    repairs: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float = 0.0
-    is_bounded: bool = False
-    """Whether an answer was cut: later ones are asked for in a form that ends in time."""
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "requests": self.requests,
-            "repairs": self.repairs,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "cost_usd": round(self.cost_usd, 10),
-        }
 
 
 @dataclass(frozen=True)
@@ -91,7 +69,7 @@ class Summariser:
 
         Raises ``Stopped`` when the run is stopped meanwhile.
         """
-        spent = _Spent()
+        spent = Spent()
         through = _number(need.body, "event_to")
         made = SummaryMade(
             need.id, through, {}, generation=max(_number(need.body, "generation"), 1)
@@ -102,7 +80,7 @@ class Summariser:
             return replace(made, fault=str(error), usage=spent.to_json())
         return replace(made, body=summary.to_json(), by="model", usage=spent.to_json())
 
-    def _summary(self, body: JsonObject, record: Record, task: str, spent: _Spent) -> Summary:
+    def _summary(self, body: JsonObject, record: Record, task: str, spent: Spent) -> Summary:
         first, last = _number(body, "event_from"), _number(body, "event_to")
         texts = list(transcript(record[max(first - 1, 0) : last]))
         previous, pinned = _texts(body, "previous"), _texts(body, "pinned_keys")
@@ -125,7 +103,7 @@ class Summariser:
         previous: Sequence[str],
         pinned: Sequence[str],
         task: str,
-        spent: _Spent,
+        spent: Spent,
     ) -> Summary:
         parts = list(chunks(texts, size, self.counter.text))
         made = []
@@ -155,7 +133,7 @@ class Summariser:
             ]
         return made[0]
 
-    def _asked(self, messages: tuple[JsonObject, ...], task: str, spent: _Spent) -> Summary:
+    def _asked(self, messages: tuple[JsonObject, ...], task: str, spent: Spent) -> Summary:
         """One summary; its model is told once in a whole answer what was wrong with it."""
         text, was_cut = self._complete(messages, task, spent)
         try:
@@ -179,7 +157,7 @@ class Summariser:
         return max(self.max_tokens // 2, 20)
 
     def _complete(
-        self, messages: tuple[JsonObject, ...], task: str, spent: _Spent
+        self, messages: tuple[JsonObject, ...], task: str, spent: Spent
     ) -> tuple[str, bool]:
         """The text of an answer, and whether it was cut at ``max_tokens``."""
         self.meter.wait(self.stop)
@@ -197,10 +175,7 @@ class Summariser:
             )
         )
         self.meter.spend(reply.cost_usd)
-        spent.cost_usd += reply.cost_usd
-        if reply.usage is not None:
-            spent.prompt_tokens += reply.usage.prompt_tokens
-            spent.completion_tokens += reply.usage.completion_tokens
+        spent.take(reply)
         return reply.message.text, reply.finish_reason == "length"
 
     def _chunk_size(self, previous: Sequence[str]) -> int:
