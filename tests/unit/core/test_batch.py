@@ -182,3 +182,13 @@ def test_many_small_batches_leave_few_refs_and_each_leads_to_text() -> None:
     gone = [n for n in range(60) if not any(f'step{n}"' in str(m) for m in last.messages)]
     assert len(gone) > 50
     assert all(f'"command": "step{n}"' in whole for n in gone)
+
+
+def test_digests_stay_whole_where_protected_steps_alone_keep_a_batch_from_its_target() -> None:
+    """What digests carry is worth more than the last tokens down to the target (SPEC L9)."""
+    walked = walk(12, words=70, **REDUCE, **TURNS)
+    last = [a for a in walked if any(action.kind == "trim" for action in a.actions)][-1]
+    assert 0.50 < last.ledger.ratio < 0.62
+    digests = [text for text in contents(last) if text.startswith("[trimmed]")]
+    told = [line for text in digests for line in text.splitlines()[1:]]
+    assert len(told) == 12 - 5  # a line for every step that left, none of them folded away
