@@ -20,7 +20,7 @@ ASKED = "Where does the spare key of the boat house hang?"
 
 def talk() -> dict[str, Any]:
     messages: list[dict[str, str]] = []
-    for turn in range(1, 51):
+    for turn in range(1, 61):
         messages += [
             {"role": "user", "content": f"Story number {turn}, please."},
             {"role": "assistant", "content": f"{FACT if turn == 4 else ''} {CHAT}"},

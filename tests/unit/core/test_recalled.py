@@ -33,9 +33,9 @@ def profile(locale: str = "en", *, enabled: bool = True, top_k: int = 2) -> Prof
 
 
 def talk(*questions: str) -> list[Event]:
-    """Sixty turns of which two say something, then ``questions``, each answered but the last."""
+    """Seventy turns of which two say something, then ``questions``, each answered but the last."""
     events: list[Event] = [Opened("t", "s1", "00ff")]
-    for turn in range(1, 61):
+    for turn in range(1, 71):
         events.append(MessageAdded(Message("user", f"Story number {turn}, please.")))
         events.append(MessageAdded(Message("assistant", FACTS.get(turn, "") + FILLER * 12)))
     for question in questions[:-1]:
