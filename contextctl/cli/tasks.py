@@ -18,6 +18,9 @@ from contextctl.run.progress import run_progress, task_progress, task_steps
 
 Run = Annotated[str, typer.Argument(metavar="[RUN]", help="A run's folder, or 'latest'.")]
 As = Annotated[Format, typer.Option("--format")]
+TaskName = Annotated[
+    str | None, typer.Argument(metavar="[TASK]", help="Default: one that is not ended.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,9 +49,7 @@ def ls(run: Run = "latest", output: As = Format.text) -> int:
 
 def show_task(
     run: Run = "latest",
-    task: Annotated[
-        str | None, typer.Argument(metavar="[TASK]", help="Default: one that is not ended.")
-    ] = None,
+    task: TaskName = None,
     output: As = Format.text,
 ) -> int:
     """Print a task's progress report.
@@ -67,9 +68,7 @@ def show_task(
 
 def steps(
     run: Run = "latest",
-    task: Annotated[
-        str | None, typer.Argument(metavar="[TASK]", help="Default: one that is not ended.")
-    ] = None,
+    task: TaskName = None,
     output: As = Format.text,
 ) -> int:
     """Print a task's ledger, a line a step.

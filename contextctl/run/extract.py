@@ -32,7 +32,7 @@ from contextctl.model.profile import Profile
 from contextctl.model.record import Noted, Record
 from contextctl.model.reply import Request
 from contextctl.run.meter import Meter
-from contextctl.run.side_model import SideModel, Spent, open_side_model
+from contextctl.run.side_model import SideModel, Spent, open_side_model, slack_of
 from contextctl.run.together import Stopped
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 PROPOSED = "memories_proposed"
 """Topic of the note that holds what a model proposed, or why there is nothing."""
 
-# How much more than we count a model may make of a text, and what stands around a part.
-EXACT_SLACK, COUNT_SLACK, FRAME_TOKENS = 1.05, 1.4, 60
+# What stands around a part.
+FRAME_TOKENS = 60
 LEAST_PART = 200
 
 
@@ -75,9 +75,8 @@ class Extractor:
 
     def _requests(self, record: Record) -> Iterable[tuple[JsonObject, ...]]:
         """One request for each part of the conversation that the window takes."""
-        slack = EXACT_SLACK if self.counter.exact else COUNT_SLACK
         # A broken answer may have to be sent back with the question.
-        room = int((self.model.window - 2 * self.max_tokens) / slack)
+        room = int((self.model.window - 2 * self.max_tokens) / slack_of(self.counter))
         room -= self.counter.text(SYSTEM) + FRAME_TOKENS
         if room < LEAST_PART:
             raise ValueError(

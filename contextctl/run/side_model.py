@@ -6,11 +6,16 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from contextctl.core.count import Counter
 from contextctl.io.models.call import open_model
 from contextctl.io.profile.windows import window_of
 from contextctl.model.message import JsonObject
 from contextctl.model.profile import Profile
 from contextctl.model.reply import Reply, Request
+
+# How much more than we count a model may make of a text: framing alone, or another tokenizer too
+# (Claude: 1.29 to 1.36).
+EXACT_SLACK, COUNT_SLACK = 1.05, 1.4
 
 Ask = Callable[[Request], Reply]
 _UNKNOWN_WINDOW = 8_192  # what the smallest models of today take
@@ -53,6 +58,11 @@ class Spent:
             "completion_tokens": self.completion_tokens,
             "cost_usd": round(self.cost_usd, 10),
         }
+
+
+def slack_of(counter: Counter) -> float:
+    """Tokens that a model may count for one of ``counter``'s."""
+    return EXACT_SLACK if counter.exact else COUNT_SLACK
 
 
 def open_side_model(

@@ -31,12 +31,9 @@ from contextctl.model.profile import Profile
 from contextctl.model.record import Record, SummaryMade
 from contextctl.model.reply import Request
 from contextctl.run.meter import Meter
-from contextctl.run.side_model import Ask, Spent, open_side_model
+from contextctl.run.side_model import Ask, Spent, open_side_model, slack_of
 from contextctl.run.together import Stopped
 
-# How much more than we count a model may make of a text: framing alone, or another tokenizer too
-# (Claude: 1.29 to 1.36).
-EXACT_SLACK, COUNT_SLACK = 1.05, 1.4
 # Prompt, labels and the words around a chunk.
 FRAME_TOKENS = 150
 LEAST_CHUNK = 200
@@ -182,7 +179,7 @@ class Summariser:
         """Tokens of ours that one chunk may have: what the window leaves beside prompt, answer,
         a broken answer that is sent back, and the summaries before."""
         taken = FRAME_TOKENS + self.counter.text(SYSTEM) + self.counter.text("\n".join(previous))
-        slack = EXACT_SLACK if self.counter.exact else COUNT_SLACK
+        slack = slack_of(self.counter)
         room = int((self.window - 2 * self.max_tokens) / slack) - taken
         if room < LEAST_CHUNK:
             raise NoSummaryError(
